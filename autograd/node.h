@@ -1,0 +1,105 @@
+#pragma once
+
+#include <tantu/core/tensor.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace tantu {
+
+using TensorList = std::vector<Tensor>;
+
+}  // namespace tantu
+
+/// The tape. A recorded operation is a `Node`; its edges lead to what made its inputs. Users never need this header.
+namespace tantu::tape {
+
+class Node;
+
+/// Where the gradient of one input goes: to output `slot` of the node that made it, or to a leaf tensor, or nowhere.
+struct Edge {
+  Ref<Node> node;
+  Ref<TensorImpl> leaf;
+  int slot = 0;
+  explicit operator bool() const { return node || leaf; }
+};
+
+/// What a gradient of an output must look like.
+struct OutputInfo {
+  Shape sizes;
+  DType dtype;
+  Device device;
+};
+
+using Hook = std::function<Tensor(const Tensor&)>;
+
+/// A tensor kept for the backward pass, with the version it had: an in-place write in between is found at `unpack`.
+class Saved {
+ public:
+  Saved() = default;
+  /// An input of the node.
+  explicit Saved(const Tensor& input) : tensor_(input), version_(input.defined() ? input.version() : 0) {}
+  /// Output `slot` of the node itself: kept without its history, so that node and output do not keep each other alive.
+  static Saved output(const Tensor& y, int slot = 0);
+
+  /// The tensor, with its history. AutogradError if it was released or overwritten.
+  Tensor unpack(Node& node) const;
+  void release() { tensor_ = Tensor(); }
+
+ private:
+  Tensor tensor_;
+  uint32_t version_ = 0;
+  int slot_ = -1;  // ≥ 0: an output
+};
+
+/// One recorded operation.
+class Node : public RefCounted {
+ public:
+  explicit Node(const char* name);
+  virtual ~Node();
+
+  /// Gradients of the inputs, one per edge (undefined = zero), from gradients of the outputs (undefined = zero).
+  virtual TensorList apply(TensorList& grads) = 0;
+  /// Lets go of the saved tensors after a backward that does not retain the graph.
+  virtual void release_saved();
+  Tensor saved(int i);
+  bool needs(int input) const { return static_cast<bool>(edges[static_cast<size_t>(input)]); }
+  /// The gradient of an output, zeros where none arrived.
+  Tensor materialized(TensorList& grads, int slot) const;
+
+  const char* name;
+  uint64_t sequence;  ///< grows with every node of the process: consumers have larger numbers than producers
+  Site site;          ///< the line of the forward call
+  std::vector<Edge> edges;
+  std::vector<OutputInfo> outputs;
+  std::vector<Saved> saved_tensors;
+  std::vector<std::pair<int, Hook>> hooks;  ///< (output slot, hook), in order of registration
+  std::vector<std::pair<int, std::shared_ptr<Tensor>>> retained;  ///< where `retain_grad` wants a copy
+  bool released = false;
+};
+
+void destroy(Node* node);  // iterative: a chain of a million nodes must not overflow the stack
+
+/// What autograd notes on a tensor.
+struct Meta final : AutogradMeta {
+  Ref<Node> grad_fn;
+  int slot = 0;
+  Tensor grad;
+  std::shared_ptr<Tensor> retained;
+  std::vector<Hook> hooks;  ///< of a leaf
+  std::vector<std::function<void(const Tensor&)>> post_hooks;
+  Tensor base;  ///< defined for a view: the tensor whose elements it shows
+  uint32_t view_version = 0;  ///< the storage's version when `grad_fn` was made
+
+  bool base_requires_grad(uint32_t version) const override;
+};
+
+Meta& meta_of(const Tensor& t);  ///< makes one where there is none
+inline Meta* find_meta(const Tensor& t) { return static_cast<Meta*>(t.impl().autograd.get()); }
+/// The node that made `t` (null for a leaf). A view whose base was written since gets its history anew.
+Ref<Node> grad_fn(const Tensor& t);
+/// The edge a consumer of `t` records.
+Edge edge_of(const Tensor& t);
+
+}  // namespace tantu::tape

@@ -1,0 +1,9 @@
+#pragma once
+
+/// The public operations, by family.
+#include <tantu/autograd/ops/copy.h>
+#include <tantu/autograd/ops/creation.h>
+#include <tantu/autograd/ops/linalg.h>
+#include <tantu/autograd/ops/pointwise.h>
+#include <tantu/autograd/ops/reduce.h>
+#include <tantu/autograd/ops/shape.h>

@@ -1,0 +1,18 @@
+# Every switch of the build, each with its reason.
+option(TANTU_NATIVE "Compile for this machine's own instruction set (OFF to package)" ${PROJECT_IS_TOP_LEVEL})
+option(TANTU_VGPU "Build the virtual GPU and the GPU kernels for it" ON)
+set(TANTU_CUDA AUTO CACHE STRING "Build the CUDA kernels: ON, OFF, or AUTO = when nvcc is found")
+option(TANTU_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(TANTU_BENCH "Build tantu-bench" ${PROJECT_IS_TOP_LEVEL})
+option(TANTU_EXAMPLES "Build the example programs" ${PROJECT_IS_TOP_LEVEL})
+option(TANTU_INSTALL "Make install rules" ${PROJECT_IS_TOP_LEVEL})
+option(TANTU_WERROR "Treat warnings as errors (CI)" OFF)
+set(TANTU_SANITIZE "" CACHE STRING "Sanitizers: empty, address (with undefined) or thread")
+set_property(CACHE TANTU_SANITIZE PROPERTY STRINGS "" address thread)
+if(NOT TANTU_SANITIZE MATCHES "^(|address|thread)$")
+  message(FATAL_ERROR "TANTU_SANITIZE=${TANTU_SANITIZE}: choose address or thread, not both (they exclude each other)")
+endif()
+
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()

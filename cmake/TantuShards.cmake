@@ -1,0 +1,10 @@
+# One generated source per 8 rows of kernels/pointwise.def, so that the rows compile side by side.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/kernels/pointwise.def")
+file(STRINGS kernels/pointwise.def TANTU_ROWS REGEX "^TANTU_(UNARY|BINARY|TERNARY)\\(")
+list(LENGTH TANTU_ROWS TANTU_ROW_COUNT)
+math(EXPR TANTU_LAST_SHARD "(${TANTU_ROW_COUNT} - 1) / 8")
+set(TANTU_SHARDS)
+foreach(SHARD RANGE ${TANTU_LAST_SHARD})
+  configure_file(cmake/pointwise_shard.cpp.in "${PROJECT_BINARY_DIR}/shards/pointwise_${SHARD}.cpp" @ONLY)
+  list(APPEND TANTU_SHARDS "${PROJECT_BINARY_DIR}/shards/pointwise_${SHARD}.cpp")
+endforeach()

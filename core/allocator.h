@@ -1,0 +1,35 @@
+#pragma once
+
+#include <tantu/core/device.h>
+
+#include <cstdint>
+
+namespace tantu {
+
+/// Gives and takes back blocks of one device's memory. Any thread may call it.
+class TANTU_API Allocator {
+ public:
+  virtual ~Allocator();
+  /// At least `bytes` bytes, 64-byte aligned; null for 0 bytes. OutOfMemoryError when the device has no more.
+  virtual void* allocate(int64_t bytes) = 0;
+  /// Takes back a block of `allocate(bytes)`. Never throws.
+  virtual void deallocate(void* block, int64_t bytes) noexcept = 0;
+};
+
+/// Bytes that live tensors hold, now and at most, and bytes the allocator keeps from the system for them.
+struct MemoryStats {
+  int64_t allocated = 0;
+  int64_t max_allocated = 0;
+  int64_t reserved = 0;
+  int64_t allocations = 0;  ///< calls answered since the start
+};
+
+/// The caching allocator of host memory: freed blocks wait in lists by size class and serve the next request of their class.
+Allocator& cpu_allocator();
+MemoryStats cpu_memory_stats();
+/// Starts `max_allocated` anew at what is allocated now.
+void cpu_reset_peak_memory_stats();
+/// Gives every idle block back to the system.
+void cpu_empty_cache();
+
+}  // namespace tantu

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <tantu/config.h>
+#include <tantu/core/backend.h>
+#include <tantu/core/context.h>
+#include <tantu/core/trace.h>
+
+#include <utility>
+
+namespace tantu {
+
+/// Runs `f(ctx)` with the context of `device`: the one place that knows which targets this build holds.
+template <class F>
+void on_device(Device device, const char* op, F&& f) {
+  if (trace::enabled()) trace::record({trace::Kind::Op, op, device});
+  switch (device.type()) {
+    case DeviceType::CPU: {
+      CpuContext ctx;
+      return std::forward<F>(f)(ctx);
+    }
+#if TANTU_HAS_VGPU
+    case DeviceType::VGPU: {
+      VgpuContext ctx{{device.index()}};
+      return std::forward<F>(f)(ctx);
+    }
+#endif
+#if TANTU_HAS_CUDA
+    case DeviceType::CUDA: {
+      CudaContext ctx{{device.index()}};
+      return std::forward<F>(f)(ctx);
+    }
+#endif
+    default: backend_of(op, device);
+  }
+}
+
+/// The same for an operation whose GPU kernels do not exist yet: DeviceError on any other device.
+template <class F>
+void on_cpu(Device device, const char* op, F&& f) {
+  TANTU_CHECK(device.is_cpu(), DeviceError, "{}: has no kernel for {} yet; move the tensor with .to(\"cpu\")", op, device);
+  if (trace::enabled()) trace::record({trace::Kind::Op, op, device});
+  CpuContext ctx;
+  std::forward<F>(f)(ctx);
+}
+
+}  // namespace tantu

@@ -1,0 +1,34 @@
+#pragma once
+
+namespace tantu {
+
+/// The file and line of a call. As a default argument `Site at = Site::here()` it is the caller's line.
+struct Site {
+  const char* file = nullptr;
+  int line = 0;
+
+  static constexpr Site here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
+  explicit operator bool() const { return file != nullptr; }
+};
+
+/// Remembers the site of the outermost public call on this thread while it is alive; nested scopes change nothing.
+class SiteScope {
+ public:
+  explicit SiteScope(Site at) : outermost_(slot().file == nullptr) {
+    if (outermost_) slot() = at;
+  }
+  ~SiteScope() {
+    if (outermost_) slot() = Site{};
+  }
+  SiteScope(const SiteScope&) = delete;
+  SiteScope& operator=(const SiteScope&) = delete;
+
+  /// The outermost call now running on this thread; empty outside of every public call.
+  static Site current() { return slot(); }
+
+ private:
+  static Site& slot();
+  bool outermost_;
+};
+
+}  // namespace tantu
