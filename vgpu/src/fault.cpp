@@ -1,0 +1,265 @@
+#include "fault.h"
+
+#include "launch.h"
+#include "runtime.h"
+#include "sanitizers.h"
+
+#include <execinfo.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+inline namespace vgpu_abi {
+namespace vgpu {
+namespace rt {
+namespace {
+
+std::mutex& text_mutex() {
+  static std::mutex* m = new std::mutex;
+  return *m;
+}
+std::string& text() {
+  static std::string* t = new std::string;
+  return *t;
+}
+
+}  // namespace
+
+void report(const std::string& message, bool fault) {
+  std::lock_guard lock(text_mutex());
+  text() = "vgpu: " + message;
+  if (!fault || config().quiet) return;
+  std::fprintf(stderr, "%s\n", text().c_str());
+}
+
+cudaError_t reject(cudaError_t error, const std::string& message) {
+  report(message);
+  return error;
+}
+
+std::string hex(unsigned long long value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "0x%08llx", value);
+  return buffer;
+}
+
+bool same_file(const char* a, const char* b) {
+  return a == b || (a && b && !std::strcmp(a, b));
+}
+
+std::string place(Site site) {
+  if (!site.file) return "unknown place";
+  const char* slash = std::strrchr(site.file, '/');
+  return std::string(slash ? slash + 1 : site.file) + ":" + std::to_string(site.line);
+}
+
+std::string where(const Worker& w) {
+  const Launch& l = *w.launch;
+  return kernel_name(l.kernel) + ", block (" + std::to_string(blockIdx.x) + "," + std::to_string(blockIdx.y) + "," +
+         std::to_string(blockIdx.z) + "), launched at " + place({l.file, l.line}) + ", seed " + std::to_string(l.seed);
+}
+
+void Worker::fault(int error, const std::string& message) {
+  if (tsan()) __tsan_ignore_thread_begin();
+  int none = 0;
+  if (launch->error.compare_exchange_strong(none, error)) report(message, true);
+  if (config().abort_on_fault) std::abort();
+  if (tsan()) __tsan_ignore_thread_end();
+  leave();
+}
+
+void Worker::deadlock() {
+  std::string message = "deadlock: divergent barrier or warp collective in " + where(*this);
+  struct Group {
+    std::string what;
+    int count, first;
+  };
+  std::vector<Group> groups;
+  int gone = 0;
+  for (int i = 0; i < lanes_count; ++i) {
+    const Lane& l = lanes[i];
+    if (l.state == Lane::exited) {
+      ++gone;
+      continue;
+    }
+    std::string what = place(l.site) + " ";
+    if (l.state == Lane::at_barrier) what += "__syncthreads";
+    if (l.state == Lane::at_named) what += "named barrier " + std::to_string(l.barrier_id);
+    if (l.state == Lane::at_warp) what += std::string(op_name(l.op)) + " mask " + hex(l.mask);
+    bool found = false;
+    for (auto& g : groups)
+      if (g.what == what) ++g.count, found = true;
+    if (!found) groups.push_back({what, 1, i});
+  }
+  for (auto& g : groups)
+    message += "\n  " + std::to_string(g.count) + " thread(s) wait at " + g.what + " (e.g. thread " +
+               std::to_string(g.first) + ")";
+  if (gone) message += "\n  " + std::to_string(gone) + " thread(s) exited";
+  fault(719, message);
+}
+
+// ---- signals -------------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct sigaction old_segv, old_bus;
+constexpr int spin_signal = SIGURG;
+
+/// Runs on the abandoned fiber's own stack, emptied.
+void landing() {
+  tl_worker->leave();
+}
+
+void leave_from_handler(ucontext_t* context, Worker& w) {
+  char* top = w.current->stack->top();
+#if defined(__x86_64__)
+  context->uc_mcontext.gregs[REG_RSP] = reinterpret_cast<greg_t>(top - 8);
+  context->uc_mcontext.gregs[REG_RIP] = reinterpret_cast<greg_t>(&landing);
+  context->uc_mcontext.gregs[REG_EFL] &= ~0x400ll;
+#elif defined(__aarch64__)
+  context->uc_mcontext.sp = reinterpret_cast<uint64_t>(top);
+  context->uc_mcontext.pc = reinterpret_cast<uint64_t>(&landing);
+#else
+  (void)context, (void)top;
+  std::abort();
+#endif
+}
+
+std::string describe(const void* address) {
+  Device* d = device_of(address);
+  if (!d) return "address " + hex(reinterpret_cast<uint64_t>(address));
+  std::string what = "memory of vgpu:" + std::to_string(d->id);
+  auto* a = d->arena.find(address);
+  if (!a) return what + " (no live allocation at " + hex(reinterpret_cast<uint64_t>(address)) + ")";
+  return what + " (buffer of " + std::to_string(a->second.bytes) + " bytes + " +
+         std::to_string(reinterpret_cast<uint64_t>(address) - a->first) + ")";
+}
+
+void kernel_fault(int signal, siginfo_t* info, ucontext_t* context, Worker& w) {
+  std::string message;
+  int error = 700;
+  if (signal == SIGBUS) {
+    error = 716;
+    message = "misaligned or unbacked access to " + describe(info->si_addr);
+  } else if (w.stacks.in_guard(info->si_addr)) {
+    error = 719;
+    message = "device stack overflow";
+  } else if (Device* d = device_of(info->si_addr)) {
+    message = d->arena.find(info->si_addr)
+                  ? "vgpu:" + std::to_string(d->id) + " memory used from another device without peer access"
+                  : "illegal address: " + describe(info->si_addr);
+  } else {
+    message = "illegal address: " + describe(info->si_addr);
+  }
+  message += " in " + where(w) + ", thread (" + std::to_string(threadIdx.x) + "," + std::to_string(threadIdx.y) + "," +
+             std::to_string(threadIdx.z) + ")";
+  int none = 0;
+  if (w.launch->error.compare_exchange_strong(none, error)) report(message, true);
+  if (config().abort_on_fault) std::abort();
+  leave_from_handler(context, w);
+}
+
+void host_fault(void* address) {
+  std::string message =
+      "HOST code touched " + describe(address) + "; device memory is reached through cudaMemcpy or a kernel only";
+  report(message);
+  std::fprintf(stderr, "vgpu: %s\n", message.c_str());
+  void* frames[32];
+  backtrace_symbols_fd(frames, backtrace(frames, 32), 2);
+}
+
+void on_signal(int signal, siginfo_t* info, void* data) {
+  Worker* w = tl_worker;
+  if (w && w->current) return kernel_fault(signal, info, static_cast<ucontext_t*>(data), *w);
+  struct sigaction& old = signal == SIGBUS ? old_bus : old_segv;
+  if (device_of(info->si_addr)) {
+    host_fault(info->si_addr);
+  } else if (old.sa_flags & SA_SIGINFO) {
+    return old.sa_sigaction(signal, info, data);
+  } else if (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN) {
+    return old.sa_handler(signal);
+  }
+  sigaction(signal, &old, nullptr);  // the access is repeated and takes its usual course
+}
+
+void on_spin(int, siginfo_t*, void* data) {
+  Worker* w = tl_worker;
+  if (!w || !w->current) return;
+  int none = 0;
+  if (w->launch->error.compare_exchange_strong(none, 702)) {
+    report("a block made no progress for " + std::to_string(config().watchdog) + " s: spin-wait in " + where(*w) +
+               ", thread (" + std::to_string(threadIdx.x) + "," + std::to_string(threadIdx.y) + "," +
+               std::to_string(threadIdx.z) + ")",
+           true);
+    if (!config().quiet) {
+      void* frames[32];
+      backtrace_symbols_fd(frames, backtrace(frames, 32), 2);
+    }
+  }
+  if (config().abort_on_fault) std::abort();
+  leave_from_handler(static_cast<ucontext_t*>(data), *w);
+}
+
+}  // namespace
+
+void install_handlers() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    struct sigaction action = {};
+    action.sa_sigaction = on_signal;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigaction(SIGSEGV, &action, &old_segv);
+    sigaction(SIGBUS, &action, &old_bus);
+    action.sa_sigaction = on_spin;
+    action.sa_flags |= SA_RESTART;
+    sigaction(spin_signal, &action, nullptr);
+    void* frame;
+    backtrace(&frame, 1);  // loads what it needs now, not inside a handler
+  });
+}
+
+void use_signal_stack() {
+  constexpr size_t size = 256 << 10;
+  void* map = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (map == MAP_FAILED) return;
+  stack_t stack = {};
+  stack.ss_sp = map;
+  stack.ss_size = size;
+  sigaltstack(&stack, nullptr);
+}
+
+void interrupt(unsigned long thread) {
+  pthread_kill(static_cast<pthread_t>(thread), spin_signal);
+}
+
+}  // namespace rt
+
+using namespace rt;
+
+void device_fault(int error, const char* what, const char* file, int line) {
+  rt::tl_worker->fault(error, std::string(what) + " at " + place({file, line}) + " in " + where(*rt::tl_worker));
+}
+
+void check_alignment(const void* ptr, size_t bytes, const char* file, int line) {
+  if (reinterpret_cast<uintptr_t>(ptr) % bytes == 0) return;
+  rt::tl_worker->fault(716, "misaligned " + std::to_string(bytes) + "-byte access at " + place({file, line}) + " in " +
+                                where(*rt::tl_worker));
+}
+
+std::string last_report() {
+  std::lock_guard lock(text_mutex());
+  return text();
+}
+void clear_report() {
+  std::lock_guard lock(text_mutex());
+  text().clear();
+}
+
+}  // namespace vgpu
+}  // namespace vgpu_abi

@@ -1,0 +1,106 @@
+#include "runtime.h"
+
+#include "pool.h"
+
+#include <cstdio>
+
+inline namespace vgpu_abi {
+namespace vgpu::rt {
+
+constinit thread_local ThreadState tl_state = {0, cudaSuccess, false};
+
+namespace {
+
+Stream* new_default_stream(Device* d) {
+  auto* s = new Stream;
+  s->device = d;
+  s->is_default = true;
+  return s;
+}
+
+Runtime* create() {
+  Config& c = config();
+  auto* r = new Runtime;
+  for (int i = 0; i < c.devices; ++i) {
+    auto d = std::make_unique<Device>();
+    d->id = i;
+    d->arena.create(d.get(), c.memory);
+    d->default_stream = new_default_stream(d.get());
+    d->streams.push_back(d->default_stream);
+    r->devices.push_back(std::move(d));
+  }
+  parse_faults(c.fail);
+  if (c.devices && !c.quiet)
+    std::fprintf(stderr, "vgpu: %d virtual device(s), seed %llu, %d worker(s): CPU emulation, not a GPU\n", c.devices,
+                 static_cast<unsigned long long>(c.seed.load()), c.workers);
+  return r;
+}
+
+Runtime* created = nullptr;
+
+}  // namespace
+
+Runtime& runtime() {
+  static Runtime* r = created = create();
+  return *r;
+}
+
+Device* device_of(const void* p) {
+  if (!created) return nullptr;
+  for (auto& d : created->devices)
+    if (d->arena.contains(p)) return d.get();
+  return nullptr;
+}
+
+bool is_pinned(const void* p, size_t bytes) {
+  auto& pinned = runtime().pinned;
+  uint64_t a = reinterpret_cast<uint64_t>(p);
+  auto it = pinned.upper_bound(a);
+  if (it == pinned.begin()) return false;
+  --it;
+  return a >= it->first && a - it->first <= it->second.bytes && bytes <= it->second.bytes - (a - it->first);
+}
+
+cudaError_t done(cudaError_t error) {
+  if (error != cudaSuccess && error != cudaErrorNotReady) tl_state.last_error = error;
+  return error;
+}
+
+Entry::Entry(const char* call, cudaError_t natural, bool needs_device) {
+  Runtime& r = runtime();
+  if (!pool_alive()) {
+    error = reject(cudaErrorInitializationError,
+                   std::string(call) + ": this process was forked after the virtual GPU was used");
+    return;
+  }
+  if (tl_state.in_callback) {
+    error = reject(cudaErrorNotPermitted, std::string(call) + " inside a host function of a stream");
+    return;
+  }
+  if (needs_device) {
+    if (r.devices.empty()) {
+      error = cudaErrorNoDevice;
+      return;
+    }
+    device = r.devices[static_cast<size_t>(tl_state.device)].get();
+  }
+  error = injected_error(call, natural);
+  if (error == cudaSuccess && device) error = device->sticky;
+}
+
+Stream* resolve(cudaStream_t stream, Device* device) {
+  if (stream == nullptr || stream == cudaStreamLegacy) return device->default_stream;
+  return runtime().streams.count(stream) ? stream : nullptr;
+}
+
+// Model: a made-up device of 500 GB/s, 10 TFLOP/s and a 12 GB/s link.
+double model_kernel(double bytes, double flops, double threads) {
+  double work = bytes > 0 || flops > 0 ? std::max(bytes / 500.0, flops / 10000.0) : threads / (sm_count * 64);
+  return 2000 + work;
+}
+double model_copy(double bytes) {
+  return 8000 + bytes / 12.0;
+}
+
+}  // namespace vgpu::rt
+}  // namespace vgpu_abi
