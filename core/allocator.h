@@ -24,8 +24,11 @@ struct MemoryStats {
   int64_t allocations = 0;  ///< calls answered since the start
 };
 
-/// The caching allocator of host memory: freed blocks wait in lists by size class and serve the next request of their class.
+/// The allocator of host memory. Unless replaced it caches: freed blocks wait in lists by size class and serve the next
+/// request of their class.
 Allocator& cpu_allocator();
+/// Replaces it for what is allocated from now on (null: the caching one again). It must outlive its blocks.
+void set_cpu_allocator(Allocator* allocator);
 MemoryStats cpu_memory_stats();
 /// Starts `max_allocated` anew at what is allocated now.
 void cpu_reset_peak_memory_stats();

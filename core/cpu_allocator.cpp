@@ -134,9 +134,15 @@ CachingCpuAllocator& instance() {
   return *allocator;
 }
 
+std::atomic<Allocator*> replacement{nullptr};
+
 }  // namespace
 
-Allocator& cpu_allocator() { return instance(); }
+Allocator& cpu_allocator() {
+  Allocator* chosen = replacement.load(std::memory_order_acquire);
+  return chosen ? *chosen : instance();
+}
+void set_cpu_allocator(Allocator* allocator) { replacement.store(allocator, std::memory_order_release); }
 MemoryStats cpu_memory_stats() { return instance().stats(); }
 void cpu_reset_peak_memory_stats() { instance().reset_peak(); }
 void cpu_empty_cache() { instance().trim(); }
