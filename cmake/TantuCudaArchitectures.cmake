@@ -1,0 +1,17 @@
+# The one list of GPU architectures: Turing (most classrooms), Ampere, Hopper, Blackwell, and PTX of 8.0 for what comes.
+# CMAKE_CUDA_ARCHITECTURES given by the user wins; what this nvcc does not know is dropped and said.
+if(NOT CMAKE_CUDA_COMPILER)
+  set(CMAKE_CUDA_COMPILER "${TANTU_NVCC}")
+endif()
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  execute_process(COMMAND "${TANTU_NVCC}" --list-gpu-code OUTPUT_VARIABLE known ERROR_QUIET)
+  set(list)
+  foreach(arch IN ITEMS 75 80 90 100 120)
+    if(known MATCHES "sm_${arch}[\r\n]")
+      list(APPEND list ${arch}-real)
+    else()
+      message(STATUS "nvcc does not know sm_${arch}: left out")
+    endif()
+  endforeach()
+  set(CMAKE_CUDA_ARCHITECTURES ${list} 80-virtual)
+endif()

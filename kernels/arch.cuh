@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+// The only file that names a target or holds PTX. Every function here has a twin for the virtual GPU beside it.
+namespace tantu::arch {
+namespace {
+
+/// The block's dynamic shared memory: as many bytes as the launch asked for, 128-byte aligned.
+template <class T>
+__device__ __forceinline__ T* dynamic_smem() {
+#ifdef __VGPU__
+  return static_cast<T*>(vgpu::dynamic_shared());
+#else
+  extern __shared__ __align__(128) unsigned char tantu_dynamic_smem[];
+  return reinterpret_cast<T*>(tantu_dynamic_smem);
+#endif
+}
+
+}  // namespace
+}  // namespace tantu::arch

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <tantu/core/gpu/check.h>
+#include <tantu/core/trace.h>
+
+#include <gpu_target.h>
+
+#include <cstdint>
+#include <utility>
+
+namespace tantu {
+namespace {
+
+/// Makes the context's device current while it is alive.
+class OnDevice {
+ public:
+  explicit OnDevice(const GpuContext& ctx) {
+    TANTU_CUDA_TRY(cudaGetDevice(&saved_));
+    if (saved_ != ctx.device) TANTU_CUDA_TRY(cudaSetDevice(ctx.device));
+    else saved_ = -1;
+  }
+  ~OnDevice() {
+    if (saved_ >= 0) cudaSetDevice(saved_);
+  }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+
+ private:
+  int saved_ = -1;
+};
+
+/// The one way to launch a kernel. Only `blocks` (gridDim.x) may carry a size that depends on data; the caller has made
+/// sure that there is something to do. Throws Error with the kernel's name when the launch is refused.
+template <class... Params, class... Args>
+void launch(const GpuContext& ctx, const char* name, void (*kernel)(Params...), int64_t blocks, int threads, size_t smem,
+            Args&&... args) {
+  TANTU_CHECK(blocks > 0 && blocks <= INT32_MAX, ShapeError, "{}: a grid of {} blocks is out of range", name, blocks);
+  if (trace::enabled()) trace::record({trace::Kind::Launch, name, Device(kGpuDeviceType, ctx.device), blocks * threads});
+  OnDevice device(ctx);
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.dynamicSmemBytes = smem;
+  config.stream = static_cast<cudaStream_t>(ctx.stream);
+  const cudaError_t error = cudaLaunchKernelEx(&config, kernel, static_cast<Params>(std::forward<Args>(args))...);
+  if (error != cudaSuccess) gpu::fail(error, name, __FILE__, __LINE__);
+}
+
+/// Blocks of `threads` that cover n elements, at most `most`: kernels go on by the grid's stride.
+inline int64_t blocks_for(int64_t n, int threads, int64_t most = 4096) {
+  const int64_t blocks = (n + threads - 1) / threads;
+  return blocks < most ? blocks : most;
+}
+
+}  // namespace
+}  // namespace tantu
