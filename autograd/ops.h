@@ -5,5 +5,6 @@
 #include <tantu/autograd/ops/creation.h>
 #include <tantu/autograd/ops/linalg.h>
 #include <tantu/autograd/ops/pointwise.h>
+#include <tantu/autograd/ops/random.h>
 #include <tantu/autograd/ops/reduce.h>
 #include <tantu/autograd/ops/shape.h>
