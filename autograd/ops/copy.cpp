@@ -101,6 +101,21 @@ Scalar Tensor::item_scalar(Site at) const {
   });
 }
 
+void set_data(Tensor& t, const Tensor& source, Site at) {
+  tape::Op op("set_data", at);
+  TANTU_CHECK(!t.requires_grad() || is_floating(source.dtype()), DTypeError,
+              "set_data: a tensor that requires a gradient cannot become {}", source.dtype());
+  TensorImpl& to = t.impl();
+  const TensorImpl& from = source.impl();
+  to.storage = from.storage;
+  to.sizes = from.sizes;
+  to.strides = from.strides;
+  to.offset = from.offset;
+  to.numel = from.numel;
+  to.dtype = from.dtype;
+  to.contiguous = from.contiguous;
+}
+
 template <class T>
 std::vector<T> Tensor::to_vector(Site at) const {
   tape::Op op("to_vector", at);
