@@ -35,5 +35,6 @@ demo_packages=(dataset-fashion-mnist)
 configure() {
   local folder=$1
   shift
-  cmake -G Ninja -S "$repo" -B "$folder" "$@" >"$folder.configure.log" 2>&1 || { cat "$folder.configure.log"; exit 1; }
+  mkdir -p "$folder"
+  cmake -G Ninja -S "$repo" -B "$folder" "$@" >"$folder/configure.log" 2>&1 || { cat "$folder/configure.log"; return 1; }
 }
