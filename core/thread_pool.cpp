@@ -23,7 +23,7 @@ namespace tantu {
 namespace {
 
 constexpr int kMaxThreads = 1024;
-constexpr std::chrono::microseconds kSpin{30};
+constexpr std::chrono::microseconds kWorkerSpin{30}, kCallerSpin{100};  // before a thread sleeps
 
 thread_local bool inside_section = false;
 
@@ -41,8 +41,8 @@ void relax() {
 }
 
 template <class Ready>
-bool spin_until(const Ready& ready) {
-  const auto limit = std::chrono::steady_clock::now() + kSpin;
+bool spin_until(const Ready& ready, std::chrono::microseconds most) {
+  const auto limit = std::chrono::steady_clock::now() + most;
   do {
     for (int i = 0; i < 8; ++i) {
       if (ready()) return true;
@@ -109,13 +109,15 @@ struct Section {
   }
 };
 
-/// Lets sleeping workers wake on any core but the caller's. A virtual machine's kernel takes a halted core for one that is
-/// not to be had and wakes a thread on the waker's core instead; there the two would share one core for milliseconds.
+/// Lets sleeping workers wake on any core but the caller's. A virtual machine's kernel takes a halted core for one that
+/// is not to be had and wakes a thread on the waker's core instead; there the two would share one core for
+/// milliseconds.
 void keep_off_this_core([[maybe_unused]] const std::vector<pthread_t>& workers) {
 #if defined(__linux__)
   cpu_set_t cores;
   const int here = sched_getcpu();
-  if (here < 0 || here >= CPU_SETSIZE || sched_getaffinity(0, sizeof cores, &cores) != 0 || CPU_COUNT(&cores) < 2) return;
+  if (here < 0 || here >= CPU_SETSIZE || sched_getaffinity(0, sizeof cores, &cores) != 0 || CPU_COUNT(&cores) < 2)
+    return;
   CPU_CLR(static_cast<unsigned>(here), &cores);
   for (const pthread_t worker : workers) pthread_setaffinity_np(worker, sizeof cores, &cores);
 #endif
@@ -131,10 +133,12 @@ class Pool {
   void release() { busy_.store(false, std::memory_order_release); }
 
   void run(Section& section, int helpers) {
-    prepare(helpers);
+    const bool fresh = prepare(helpers);
     section.deal(shares_.get(), helpers + 1);
     section_ = &section;
-    spin_.store(helpers < cores(), std::memory_order_relaxed);
+    const bool spin = helpers < cores();
+    spin_.store(spin, std::memory_order_relaxed);
+    if (spin && (fresh || sleepers_.load() > 0)) keep_off_this_core(threads_);
     door_.store(kOpen | static_cast<uint32_t>(helpers) * kWorker, std::memory_order_release);
     wake();
     section.take_part(0);
@@ -145,13 +149,15 @@ class Pool {
  private:
   static constexpr uint32_t kOpen = uint32_t{1} << 31, kWorker = uint32_t{1} << 16, kInside = kWorker - 1;
 
-  void prepare(int helpers) {
+  /// True if it started workers.
+  bool prepare(int helpers) {
     if (helpers >= room_) {
       shares_.reset();
       room_ = 0;
       shares_.reset(new Share[static_cast<size_t>(helpers) + 1]);
       room_ = helpers + 1;
     }
+    const size_t before = threads_.size();
     try {
       while (static_cast<int>(threads_.size()) < helpers) {
         threads_.reserve(static_cast<size_t>(helpers));
@@ -162,21 +168,19 @@ class Pool {
     } catch (const std::system_error&) {
       // The system gives no more threads: those there are do the work.
     }
+    return threads_.size() > before;
   }
 
   void wake() {
     calls_.fetch_add(1);
     if (sleepers_.load() == 0) return;
-    {
-      std::lock_guard lock(mutex_);
-      if (spin_.load(std::memory_order_relaxed)) keep_off_this_core(threads_);
-    }
+    { std::lock_guard lock(mutex_); }
     called_.notify_all();
   }
 
   void wait_until_empty() {
     const auto empty = [this] { return door_.load() == 0; };
-    if (empty() || (spin_.load(std::memory_order_relaxed) && spin_until(empty))) return;
+    if (empty() || (spin_.load(std::memory_order_relaxed) && spin_until(empty, kCallerSpin))) return;
     std::unique_lock lock(mutex_);
     caller_sleeps_.store(true);
     empty_.wait(lock, empty);
@@ -190,7 +194,7 @@ class Pool {
         leave();
       }
       const auto called = [&] { return calls_.load() != seen; };
-      if (spin_.load(std::memory_order_relaxed) && spin_until(called)) continue;
+      if (spin_.load(std::memory_order_relaxed) && spin_until(called, kWorkerSpin)) continue;
       std::unique_lock lock(mutex_);
       sleepers_.fetch_add(1);
       called_.wait(lock, called);
@@ -225,8 +229,8 @@ class Pool {
   std::condition_variable called_, empty_;
 };
 
-// Never destroyed: workers sleep in it until the process ends. A child of fork() has none of its parent's threads, so it
-// begins with a new one.
+// Never destroyed: workers sleep in it until the process ends. A child of fork() has none of its parent's threads, so
+// it begins with a new one.
 std::atomic<Pool*> current_pool{nullptr};
 
 Pool& pool() {
@@ -246,7 +250,8 @@ int threads_from(const char* name, bool list) {
   int threads = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
   const bool good = error == std::errc() && end == text.data() + text.size() && threads >= 1 && threads <= kMaxThreads;
-  TANTU_CHECK(good, ValueError, "{}: '{}' is not a number of threads (an integer from 1 to {})", name, set, kMaxThreads);
+  TANTU_CHECK(good, ValueError, "{}: '{}' is not a number of threads (an integer from 1 to {})", name, set,
+              kMaxThreads);
   return threads;
 }
 
@@ -274,7 +279,9 @@ void set_num_threads(int threads) {
   chosen_threads.store(threads);
 }
 
-bool in_parallel_section() { return inside_section; }
+bool in_parallel_section() {
+  return inside_section;
+}
 
 namespace detail {
 
@@ -282,7 +289,11 @@ void run_chunks(int64_t begin, int64_t end, int64_t grain, ChunkFunction run, vo
   TANTU_CHECK(grain >= 1, ValueError, "parallel_for: grain must be at least 1, not {}", grain);
   if (begin >= end) return;
   if (end - begin <= grain) return run(context, begin, end);
-  Section section{.begin = begin, .end = end, .grain = grain, .chunks = (end - begin - 1) / grain + 1, .run = run,
+  Section section{.begin = begin,
+                  .end = end,
+                  .grain = grain,
+                  .chunks = (end - begin - 1) / grain + 1,
+                  .run = run,
                   .context = context};
   const int helpers = static_cast<int>(std::min<int64_t>(section.chunks, get_num_threads())) - 1;
   if (helpers == 0 || inside_section || !pool().try_acquire()) {
