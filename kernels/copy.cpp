@@ -2,9 +2,9 @@
 
 #include <tantu/core/thread_pool.h>
 #include <tantu/kernels/cpu/strided.h>
+#include <tantu/kernels/cpu/strided_copy.h>
 
 #include <algorithm>
-#include <cstring>
 
 namespace tantu {
 
@@ -23,13 +23,13 @@ void copy(CpuContext&, ConstView x, View y) {
   const ConstView views[] = {y, x};
   const cpu::Walk walk(views, 2);
   const cpu::WalkOperand &to = walk.operands[0], &from = walk.operands[1];
+  if (walk.numel == 0) return;
+  if (to.dtype == from.dtype) {
+    cpu::copy_strided(to.data, to.strides, from.data, from.strides, walk.sizes, item_size(to.dtype));
+    return;
+  }
   const DType compute = carrier(x.dtype, y.dtype);
   parallel_for(0, walk.numel, 65536, [&](int64_t begin, int64_t end) {
-    if (to.contiguous && from.contiguous && to.dtype == from.dtype) {
-      const int64_t size = item_size(to.dtype);
-      std::memcpy(to.data + begin * size, from.data + begin * size, static_cast<size_t>((end - begin) * size));
-      return;
-    }
     alignas(64) char buffer[cpu::kChunk * 8];
     for (int64_t start = begin; start < end; start += cpu::kChunk) {
       const int64_t n = std::min(cpu::kChunk, end - start);

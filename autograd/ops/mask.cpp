@@ -1,0 +1,106 @@
+#include <tantu/autograd/ops/mask.h>
+
+#include <tantu/autograd/ops.h>
+#include <tantu/autograd/ops/index.h>
+#include <tantu/autograd/tape.h>
+#include <tantu/kernels/copy.h>
+#include <tantu/kernels/nonzero.h>
+
+#include <cmath>
+
+namespace tantu {
+
+namespace {
+
+double largest(DType t) {
+  switch (t) {
+    case DType::Float16: return 65504;
+    case DType::BFloat16: return 3.3895313892515355e38;
+    case DType::Float32: return 3.4028234663852886e38;
+    case DType::UInt8: return 255;
+    case DType::Int32: return 2147483647;
+    case DType::Int64: return 9223372036854775807.0;
+    default: return std::numeric_limits<double>::max();
+  }
+}
+
+// The value as a 0-dim tensor of x's dtype.
+Tensor fill_value(const char* op, const Tensor& x, const Tensor& mask, const Operand& value) {
+  TANTU_CHECK(mask.dtype() == kBool, DTypeError, "{}: masked_fill only supports boolean masks, but got mask with dtype {}", op, mask.dtype());
+  tape::common_device(op, {{"self", &x}, {"mask", &mask}});
+  if (!value.is_tensor()) {
+    const double v = value.scalar().to_double();
+    TANTU_CHECK(!(std::isfinite(v) && std::abs(v) > largest(x.dtype())) && (is_floating(x.dtype()) || std::isfinite(v) || x.dtype() == kBool),
+                ValueError, "{}: value cannot be converted to type {} without overflow: {}", op, x.dtype(), v);
+    return full({}, value.scalar(), {.dtype = x.dtype(), .device = x.device()});
+  }
+  const Tensor& v = value.tensor();
+  TANTU_CHECK(v.dim() == 0, ShapeError, "{}: masked_fill only supports a 0-dimensional value tensor, but got tensor with {} dimension(s).",
+              op, v.dim());
+  return v.to(x.device(), x.dtype());
+}
+
+TensorList masked_fill_backward(tape::Backward& b) {
+  const Tensor g = b.grad(), mask = b.saved(0);
+  TensorList result(2);
+  if (b.needs(0)) result[0] = masked_fill(g, mask, 0);
+  if (b.needs(1)) result[1] = sum(where(mask, g, zeros({}, {.dtype = g.dtype(), .device = g.device()})));
+  return result;
+}
+
+}  // namespace
+
+Tensor masked_fill(const Tensor& x, const Tensor& mask, const Operand& value, Site at) {
+  tape::Op op("masked_fill", at);
+  const Tensor v = fill_value("masked_fill", x, mask, value);
+  Tensor y;
+  {
+    NoGradGuard no_grad;
+    y = where(mask, v, x);
+  }
+  if (tape::wants(x, v)) tape::record("MaskedFillBackward0", {&y}, {x, v}, {tape::Saved(mask)}, masked_fill_backward);
+  return y;
+}
+
+Tensor& masked_fill_(Tensor& x, const Tensor& mask, const Operand& value, Site at) {
+  tape::Op op("masked_fill_", at);
+  tape::check_inplace("masked_fill_", x);
+  const Tensor v = fill_value("masked_fill_", x, mask, value);
+  const Shape shape = broadcast_shapes("masked_fill_", x.sizes(), mask.sizes());
+  TANTU_CHECK(shape == x.sizes(), ShapeError, "masked_fill_: output with shape {} doesn't match the broadcast shape {}", x.sizes(), shape);
+  {
+    NoGradGuard no_grad;
+    const Tensor filled = where(mask, v, x);
+    if (x.numel() > 0) on_device(x.device(), "masked_fill_", [&](auto& ctx) { copy(ctx, filled.in(), x.out()); });
+  }
+  if (tape::wants(x, v) && is_floating(x.dtype()))
+    tape::record_inplace("MaskedFillBackward0", x, {x, v}, {tape::Saved(mask)}, masked_fill_backward);
+  else
+    tape::written(x);
+  return x;
+}
+
+Tensor masked_select(const Tensor& x, const Tensor& mask, Site at) {
+  tape::Op op("masked_select", at);
+  TANTU_CHECK(mask.dtype() == kBool, DTypeError, "masked_select: expected BoolTensor for mask, but got {}", mask.dtype());
+  const Shape shape = broadcast_shapes("masked_select", x.sizes(), mask.sizes());
+  return index(x.expand(shape), {mask.expand(shape)});
+}
+
+Tensor nonzero(const Tensor& x, Site at) {
+  tape::Op op("nonzero", at);
+  Tensor y;
+  on_cpu(x.device(), "nonzero", [&](auto& ctx) {
+    std::vector<int64_t> positions;
+    nonzero_flat(ctx, x.in(), positions);
+    y = make_tensor("nonzero", {static_cast<int64_t>(positions.size()), x.dim()}, kInt64, x.device());
+    unravel(ctx, positions, x.sizes(), y.out());
+  });
+  return y;
+}
+
+Tensor Tensor::masked_fill(const Tensor& mask, const Operand& value, Site at) const { return tantu::masked_fill(*this, mask, value, at); }
+Tensor& Tensor::masked_fill_(const Tensor& mask, const Operand& value, Site at) { return tantu::masked_fill_(*this, mask, value, at); }
+Tensor Tensor::nonzero(Site at) const { return tantu::nonzero(*this, at); }
+
+}  // namespace tantu

@@ -1,0 +1,102 @@
+#include <tantu/autograd/ops/rearrange.h>
+
+#include <tantu/autograd/ops.h>
+#include <tantu/autograd/tape.h>
+
+namespace tantu {
+
+namespace {
+
+// Pads of dimension `rank - 1 - i` are pads[2 i] and pads[2 i + 1].
+int64_t pad_before(const std::vector<int64_t>& pads, int rank, int d) {
+  const size_t i = 2 * static_cast<size_t>(rank - 1 - d);
+  return i < pads.size() ? pads[i] : 0;
+}
+int64_t pad_after(const std::vector<int64_t>& pads, int rank, int d) {
+  const size_t i = 2 * static_cast<size_t>(rank - 1 - d) + 1;
+  return i < pads.size() ? pads[i] : 0;
+}
+
+Shape padded_shape(const Tensor& x, const std::vector<int64_t>& pads) {
+  const int rank = x.sizes().size();
+  TANTU_CHECK(pads.size() % 2 == 0, ShapeError, "pad: Padding length must be divisible by 2, but got {}", pads.size());
+  TANTU_CHECK(pads.size() <= 2 * static_cast<size_t>(rank), ShapeError,
+              "pad: Padding length should be less than or equal to two times the input dimension but got padding length {} and input of "
+              "dimension {}",
+              pads.size(), rank);
+  Shape out;
+  for (int d = 0; d < rank; ++d) {
+    const int64_t n = x.sizes()[d], before = pad_before(pads, rank, d), after = pad_after(pads, rank, d);
+    int64_t total = 0;
+    TANTU_CHECK(!__builtin_add_overflow(n, before, &total) && !__builtin_add_overflow(total, after, &total) && total >= 0 &&
+                    before >= -n && after >= -n,
+                ShapeError, "pad: The input size {}, plus negative padding {} and {} resulted in a negative output size, at dimension {}",
+                n, before, after, d);
+    out.push_back(total);
+  }
+  return out;
+}
+
+// The part of x that stays, or the place in y where it goes.
+Tensor inside(Tensor t, const std::vector<int64_t>& pads, int sign) {
+  const int rank = t.sizes().size();
+  for (int d = 0; d < rank; ++d) {
+    const int64_t before = std::max<int64_t>(0, sign * pad_before(pads, rank, d)), after = std::max<int64_t>(0, sign * pad_after(pads, rank, d));
+    if (before + after > 0) t = narrow(t, d, before, t.sizes()[d] - before - after);
+  }
+  return t;
+}
+
+Tensor pad_constant(const Tensor& x, const std::vector<int64_t>& pads, double value) {
+  Tensor y = full(padded_shape(x, pads), value, {.dtype = x.dtype(), .device = x.device()});
+  {
+    NoGradGuard no_grad;
+    inside(y, pads, 1).copy_(inside(x, pads, -1));
+  }
+  if (tape::wants(x))
+    tape::record("ConstantPadNdBackward0", {&y}, {x}, {}, [pads](tape::Backward& b) {
+      std::vector<int64_t> back = pads;
+      for (int64_t& p : back) p = -p;
+      return TensorList{pad_constant(b.grad(), back, 0)};
+    });
+  return y;
+}
+
+// Where position i of the padded dimension, counted from the first element kept, comes from.
+int64_t source_of(std::string_view mode, int64_t i, int64_t n) {
+  if (mode == "replicate") return std::clamp<int64_t>(i, 0, n - 1);
+  if (mode == "circular") return (i + n) % n;
+  return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i;
+}
+
+Tensor pad_dim(const Tensor& x, int d, int64_t before, int64_t after, std::string_view mode) {
+  const int64_t n = x.sizes()[d];
+  TANTU_CHECK(n > 0, ShapeError, "pad: Expected non-zero size in dimension {} for {} padding, but got {}", d, mode, x.sizes());
+  TANTU_CHECK(mode != "reflect" || (before < n && after < n), ShapeError,
+              "pad: Padding size should be less than the corresponding input dimension, but got: padding ({}, {}) at dimension {} of input {}",
+              before, after, d, x.sizes());
+  TANTU_CHECK(mode != "circular" || (before <= n && after <= n), ShapeError,
+              "pad: Padding value causes wrapping around more than once: ({}, {}) at dimension {} of input {}", before, after, d, x.sizes());
+  std::vector<int64_t> from;
+  for (int64_t i = -before; i < n + after; ++i) from.push_back(source_of(mode, i, n));
+  return index_select(x, d, tensor(from, {.device = x.device()}));
+}
+
+}  // namespace
+
+Tensor pad(const Tensor& x, const std::vector<int64_t>& pads, std::string_view mode, double value, Site at) {
+  tape::Op op("pad", at);
+  if (mode == "constant") return pad_constant(x, pads, value);
+  TANTU_CHECK(mode == "reflect" || mode == "replicate" || mode == "circular", ValueError,
+              "pad: Unrecognised padding mode {} (there are constant, reflect, replicate and circular)", mode);
+  padded_shape(x, pads);
+  Tensor y = x;
+  const int rank = x.sizes().size();
+  for (int d = 0; d < rank; ++d) {
+    const int64_t before = pad_before(pads, rank, d), after = pad_after(pads, rank, d);
+    if (before != 0 || after != 0) y = pad_dim(y, d, before, after, mode);
+  }
+  return y.is_same(x) ? clone(x) : y;
+}
+
+}  // namespace tantu
