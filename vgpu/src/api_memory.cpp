@@ -48,6 +48,7 @@ cudaError_t cudaMalloc(void** ptr, size_t bytes) {
   Entry entry("cudaMalloc", cudaErrorMemoryAllocation);
   if (entry) return done(entry.error);
   if (!ptr) return done(cudaErrorInvalidValue);
+  install_handlers();
   Lock lock(runtime().mutex);
   return done(allocate("cudaMalloc", ptr, bytes, entry.device));
 }

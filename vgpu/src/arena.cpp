@@ -19,6 +19,7 @@ size_t round_up(size_t n, size_t to) {
 
 void Arena::create(Device*, size_t capacity) {
   capacity_ = capacity;
+  bump_ = unit;
   reserve_ = round_up(capacity + capacity / 8, huge);
   void* map = mmap(nullptr, reserve_ + huge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (map == MAP_FAILED)
@@ -152,7 +153,8 @@ void Arena::clear() {
   live_.clear();
   holes_.clear();
   quarantine_.clear();
-  quarantined_ = used_ = bump_ = 0;
+  quarantined_ = used_ = 0;
+  bump_ = unit;  // there is something before the first block, too
   if (high_) madvise(base_, high_, MADV_DONTNEED);
   poison_region(base_, high_);
 }

@@ -31,6 +31,7 @@ void Worker::run_block(Launch& l, uint64_t block) {
   warps = (lanes_count + 31) / 32;
   next_start = ready_head = ready_count = 0;
   barrier_arrived = 0;
+  faulted = false;
   for (int w = 0; w < warps; ++w) exited[w] = 0, open[w] = 0;
   for (auto& n : named_barriers) n.expected = n.arrived = n.waiters = 0;
   shuffled = l.seed != 0;
@@ -52,7 +53,7 @@ void Worker::run_block(Launch& l, uint64_t block) {
   if (tsan() && !main_tsan) main_tsan = __tsan_get_current_fiber();
   start_fiber(&main_sp);
   if (asan()) __sanitizer_finish_switch_fiber(main_fake, nullptr, nullptr);
-  if (tsan() || l.error.load(std::memory_order_relaxed)) stacks.recover();
+  if (tsan() || faulted) stacks.recover(faulted, &sync_end);
   current = nullptr;
   launch = nullptr;
   progress.fetch_add(1, std::memory_order_relaxed);
@@ -109,7 +110,7 @@ void Worker::lane_loop() {
       if (!tsan()) stacks.give(stack);
       leave();
     } else {
-      deadlock();
+      fault(719, [&] { return deadlock_text(); });
     }
   }
 }
@@ -151,7 +152,7 @@ void Worker::suspend() {
   } else if (next_start < lanes_count) {
     start_fiber(&self->sp);
   } else {
-    deadlock();
+    fault(719, [&] { return deadlock_text(); });
   }
   if (asan()) __sanitizer_finish_switch_fiber(current->stack->fake, nullptr, nullptr);
 }
@@ -195,7 +196,8 @@ int Worker::barrier(Barrier kind, int predicate, Site site) {
     barrier_count = 0;
     ++barrier_phase;
   } else if (barrier_site.line != site.line || !same_file(barrier_site.file, site.file) || barrier_kind != kind) {
-    fault(719, "two barriers meet (" + place(barrier_site) + ", " + place(site) + ") in " + where(*this));
+    fault(719,
+          [&] { return "two barriers meet (" + place(barrier_site) + ", " + place(site) + ") in " + where(*this); });
   }
   barrier_count += predicate != 0;
   hb_release(&sync_barrier[barrier_phase & 1]);
@@ -228,14 +230,18 @@ void Worker::complete_barrier(Lane* self) {
 
 void Worker::named(int id, int threads, bool wait, Site site) {
   if (id < 1 || id > 15 || threads <= 0 || threads % 32 || threads > 1024)
-    fault(719, "named barrier " + std::to_string(id) + " for " + std::to_string(threads) + " threads at " +
-                   place(site) + ": ids are 1 to 15 and thread counts multiples of 32");
+    fault(719, [&] {
+      return "named barrier " + std::to_string(id) + " for " + std::to_string(threads) + " threads at " + place(site) +
+             ": ids are 1 to 15 and thread counts multiples of 32";
+    });
   NamedBarrier& b = named_barriers[id];
   Lane* self = current;
   if (!b.arrived) b.expected = threads;
   if (b.expected != threads)
-    fault(719, "named barrier " + std::to_string(id) + " at " + place(site) + ": " + std::to_string(threads) +
-                   " threads expected here, " + std::to_string(b.expected) + " elsewhere");
+    fault(719, [&] {
+      return "named barrier " + std::to_string(id) + " at " + place(site) + ": " + std::to_string(threads) +
+             " threads expected here, " + std::to_string(b.expected) + " elsewhere";
+    });
   hb_release(&b.arrived);
   if (++b.arrived == b.expected) {
     for (int i = 0; i < b.waiters; ++i) push_ready(b.waiting[i]);

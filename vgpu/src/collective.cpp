@@ -21,11 +21,15 @@ uint64_t Worker::collective(WarpOp op, unsigned mask, uint64_t value, int arg, i
   Lane* self = current;
   int number = static_cast<int>(self - lanes), warp = number >> 5, lane = number & 31;
   if (!(mask >> lane & 1u))
-    fault(719, std::string("warp collective executed by a lane outside its mask: ") + op_name(op) + " mask " +
-                   hex(mask) + " by lane " + std::to_string(lane) + " at " + place(site) + " in " + where(*this));
+    fault(719, [&] {
+      return std::string("warp collective executed by a lane outside its mask: ") + op_name(op) + " mask " + hex(mask) +
+             " by lane " + std::to_string(lane) + " at " + place(site) + " in " + where(*this);
+    });
   if (width < 1 || width > 32 || (width & (width - 1)))
-    fault(719, std::string(op_name(op)) + " at " + place(site) + ": width " + std::to_string(width) +
-                   " is not a power of two up to 32");
+    fault(719, [&] {
+      return std::string(op_name(op)) + " at " + place(site) + ": width " + std::to_string(width) +
+             " is not a power of two up to 32";
+    });
   mask &= existing(warp);
   int slot = -1;
   for (uint64_t o = open[warp]; o; o &= o - 1)
@@ -36,7 +40,9 @@ uint64_t Worker::collective(WarpOp op, unsigned mask, uint64_t value, int arg, i
   if (slot < 0) {
     slot = std::countr_one(open[warp]);
     if (slot >= max_open)
-      fault(719, "too many pending warp collectives (" + std::to_string(max_open) + " masks) at " + place(site));
+      fault(719, [&] {
+        return "too many pending warp collectives (" + std::to_string(max_open) + " masks) at " + place(site);
+      });
     open[warp] |= 1ull << slot;
     Rendezvous& r = rendezvous[warp][slot];
     r.mask = mask;
@@ -47,8 +53,10 @@ uint64_t Worker::collective(WarpOp op, unsigned mask, uint64_t value, int arg, i
   }
   Rendezvous& r = rendezvous[warp][slot];
   if (r.op != op)
-    fault(719, std::string("different warp collectives meet on one mask (") + op_name(r.op) + " at " + place(r.site) +
-                   ", " + op_name(op) + " at " + place(site) + ") in " + where(*this));
+    fault(719, [&] {
+      return std::string("different warp collectives meet on one mask (") + op_name(r.op) + " at " + place(r.site) +
+             ", " + op_name(op) + " at " + place(site) + ") in " + where(*this);
+    });
   r.slots[lane] = {value, arg, width, {nullptr, nullptr}};
   r.arrived |= 1u << lane;
   char* edge = nullptr;

@@ -65,16 +65,16 @@ std::string where(const Worker& w) {
          std::to_string(blockIdx.z) + "), launched at " + place({l.file, l.line}) + ", seed " + std::to_string(l.seed);
 }
 
-void Worker::fault(int error, const std::string& message) {
+void Worker::record_fault(int error, const std::string& message) {
   if (tsan()) __tsan_ignore_thread_begin();
+  faulted = true;
   int none = 0;
   if (launch->error.compare_exchange_strong(none, error)) report(message, true);
   if (config().abort_on_fault) std::abort();
   if (tsan()) __tsan_ignore_thread_end();
-  leave();
 }
 
-void Worker::deadlock() {
+std::string Worker::deadlock_text() const {
   std::string message = "deadlock: divergent barrier or warp collective in " + where(*this);
   struct Group {
     std::string what;
@@ -101,7 +101,7 @@ void Worker::deadlock() {
     message += "\n  " + std::to_string(g.count) + " thread(s) wait at " + g.what + " (e.g. thread " +
                std::to_string(g.first) + ")";
   if (gone) message += "\n  " + std::to_string(gone) + " thread(s) exited";
-  fault(719, message);
+  return message;
 }
 
 // ---- signals -------------------------------------------------------------------------------------------------------
@@ -117,6 +117,7 @@ void landing() {
 }
 
 void leave_from_handler(ucontext_t* context, Worker& w) {
+  w.faulted = true;
   char* top = w.current->stack->top();
 #if defined(__x86_64__)
   context->uc_mcontext.gregs[REG_RSP] = reinterpret_cast<greg_t>(top - 8);
@@ -178,14 +179,12 @@ void on_signal(int signal, siginfo_t* info, void* data) {
   Worker* w = tl_worker;
   if (w && w->current) return kernel_fault(signal, info, static_cast<ucontext_t*>(data), *w);
   struct sigaction& old = signal == SIGBUS ? old_bus : old_segv;
-  if (device_of(info->si_addr)) {
-    host_fault(info->si_addr);
-  } else if (old.sa_flags & SA_SIGINFO) {
-    return old.sa_sigaction(signal, info, data);
-  } else if (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN) {
-    return old.sa_handler(signal);
-  }
-  sigaction(signal, &old, nullptr);  // the access is repeated and takes its usual course
+  static volatile sig_atomic_t passed_on = 0;
+  if (passed_on)  // whoever came next has given it back
+    std::signal(signal, SIG_DFL);
+  else sigaction(signal, &old, nullptr);  // the access is repeated and takes its usual course
+  passed_on = 1;
+  if (device_of(info->si_addr)) host_fault(info->si_addr);
 }
 
 void on_spin(int, siginfo_t*, void* data) {
@@ -209,19 +208,26 @@ void on_spin(int, siginfo_t*, void* data) {
 }  // namespace
 
 void install_handlers() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    struct sigaction action = {};
-    action.sa_sigaction = on_signal;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    sigaction(SIGSEGV, &action, &old_segv);
-    sigaction(SIGBUS, &action, &old_bus);
-    action.sa_sigaction = on_spin;
-    action.sa_flags |= SA_RESTART;
-    sigaction(spin_signal, &action, nullptr);
-    void* frame;
-    backtrace(&frame, 1);  // loads what it needs now, not inside a handler
-  });
+  static std::mutex* mutex = new std::mutex;
+  std::lock_guard lock(*mutex);
+  struct sigaction action = {}, now = {};
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  auto ensure = [&](int signal, struct sigaction& old) {
+    if (sigaction(signal, nullptr, &now) != 0 || now.sa_sigaction == on_signal) return;
+    old = now;
+    sigaction(signal, &action, nullptr);
+  };
+  ensure(SIGSEGV, old_segv);
+  ensure(SIGBUS, old_bus);
+  static bool first = true;
+  if (!first) return;
+  first = false;
+  action.sa_sigaction = on_spin;
+  action.sa_flags |= SA_RESTART;
+  sigaction(spin_signal, &action, nullptr);
+  void* frame;
+  backtrace(&frame, 1);  // loads what it needs now, not inside a handler
 }
 
 void use_signal_stack() {
@@ -243,13 +249,17 @@ void interrupt(unsigned long thread) {
 using namespace rt;
 
 void device_fault(int error, const char* what, const char* file, int line) {
-  rt::tl_worker->fault(error, std::string(what) + " at " + place({file, line}) + " in " + where(*rt::tl_worker));
+  rt::tl_worker->fault(error, [&] {
+    return std::string(what) + " at " + place({file, line}) + " in " + where(*rt::tl_worker);
+  });
 }
 
 void check_alignment(const void* ptr, size_t bytes, const char* file, int line) {
   if (reinterpret_cast<uintptr_t>(ptr) % bytes == 0) return;
-  rt::tl_worker->fault(716, "misaligned " + std::to_string(bytes) + "-byte access at " + place({file, line}) + " in " +
-                                where(*rt::tl_worker));
+  rt::tl_worker->fault(716, [&] {
+    return "misaligned " + std::to_string(bytes) + "-byte access at " + place({file, line}) + " in " +
+           where(*rt::tl_worker);
+  });
 }
 
 std::string last_report() {

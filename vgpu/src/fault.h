@@ -19,7 +19,8 @@ std::string hex(unsigned long long value);
 bool same_file(const char* a, const char* b);
 /// Drops the lane's pending cp.async and reports them.
 void abandon_copies(Worker& worker);
-/// Catches SIGSEGV and SIGBUS of kernels and of host code in device memory. Once per process.
+/// Catches SIGSEGV and SIGBUS of kernels and of host code in device memory. Called again and again, since test
+/// frameworks and others put their own handlers in front.
 void install_handlers();
 /// An alternate signal stack for the calling thread, kept for its life.
 void use_signal_stack();

@@ -119,11 +119,20 @@ void StackPool::reserve(size_t count) {
   }
 }
 
-void StackPool::recover() {
+void StackPool::recover(bool abandoned, void* edge) {
+  void* self = tsan() && abandoned ? __tsan_get_current_fiber() : nullptr;
   free_ = nullptr;
   for (size_t i = count_; i-- > 0;) {
-    unpoison_region(stacks_[i].base, stacks_[i].size);
-    give(&stacks_[i]);
+    Stack& s = stacks_[i];
+    if (abandoned) unpoison_region(s.base, s.size);
+    if (self) {  // what it did is over for whoever comes next; its half-finished call stack is thrown away
+      __tsan_switch_to_fiber(s.tsan, 1);
+      __tsan_release(edge);
+      __tsan_switch_to_fiber(self, 1);
+      __tsan_destroy_fiber(s.tsan);
+      s.tsan = __tsan_create_fiber(0);
+    }
+    give(&s);
   }
 }
 

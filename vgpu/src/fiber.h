@@ -34,8 +34,9 @@ class StackPool {
     s->next = free_;
     free_ = s;
   }
-  /// Takes every stack back, whoever holds it (after a fault), and cleans sanitizer marks off them.
-  void recover();
+  /// Takes every stack back, whoever holds it. After a fault (`abandoned`) sanitizer marks are cleaned off them, and
+  /// what ran on them happens before whoever acquires `edge`.
+  void recover(bool abandoned, void* edge);
   /// Whether the address lies in the guard page below one of the stacks.
   bool in_guard(const void* address) const;
 

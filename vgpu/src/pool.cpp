@@ -6,6 +6,7 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -48,7 +49,8 @@ struct alignas(64) Signal {
   bool wait_change(uint32_t seen, int spins, long milliseconds = 0) {
     for (int i = 0; i < spins; ++i) {
       if (value.load(std::memory_order_acquire) != seen) return true;
-      relax();
+      if (i % 32 == 31) sched_yield();  // the other side may be waiting for this very core
+      else relax();
     }
     sleepers.fetch_add(1, std::memory_order_seq_cst);
     while (value.load(std::memory_order_seq_cst) == seen) {
@@ -60,7 +62,7 @@ struct alignas(64) Signal {
   }
 };
 
-constexpr int spins = 2000;  // of the order of 20 to 80 microseconds, by the machine's pause
+constexpr int spins = 640;  // of the order of 10 microseconds
 
 struct Pool {
   std::mutex mutex;  ///< one session at a time
@@ -88,11 +90,12 @@ uint64_t gcd_step(uint64_t blocks, uint64_t random) {
 void run_share(Worker& w, Launch& l) {
   w.stacks.reserve(static_cast<size_t>(l.threads) + 1);
   for (uint64_t i = static_cast<uint64_t>(w.index); i < l.blocks; i += static_cast<uint64_t>(l.share)) {
-    if (l.error.load(std::memory_order_relaxed)) return;
+    if (l.error.load(std::memory_order_relaxed)) break;
     uint64_t block =
         l.seed ? static_cast<uint64_t>((static_cast<unsigned __int128>(i) * l.stride + l.offset) % l.blocks) : i;
     w.run_block(l, block);
   }
+  hb_acquire(&w.sync_end);
 }
 
 void work(int index) {
@@ -164,6 +167,7 @@ void on_worker0(const std::function<void()>& session) {
   Pool& p = pool();
   std::lock_guard lock(p.mutex);
   if (!p.count) start_pool();
+  install_handlers();
   uint32_t seen = p.session_done.value.load();
   p.session = &session;
   hb_release(&p.session);

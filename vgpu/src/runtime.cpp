@@ -84,8 +84,11 @@ Entry::Entry(const char* call, cudaError_t natural, bool needs_device) {
     }
     device = r.devices[static_cast<size_t>(tl_state.device)].get();
   }
+  if (device) error = device->sticky;
+  if (error != cudaSuccess) return;
   error = injected_error(call, natural);
-  if (error == cudaSuccess && device) error = device->sticky;
+  const bool sticks = error == 700 || error == 702 || error == 710 || error == 716 || error == 719;
+  if (sticks && device) device->sticky = error;
 }
 
 Stream* resolve(cudaStream_t stream, Device* device) {

@@ -9,6 +9,7 @@ __attribute__((weak)) void __asan_poison_memory_region(const volatile void* p, s
 __attribute__((weak)) void __asan_unpoison_memory_region(const volatile void* p, size_t n);
 __attribute__((weak)) void* __tsan_get_current_fiber();
 __attribute__((weak)) void* __tsan_create_fiber(unsigned flags);
+__attribute__((weak)) void __tsan_destroy_fiber(void* fiber);
 __attribute__((weak)) void __tsan_switch_to_fiber(void* fiber, unsigned flags);
 __attribute__((weak)) void __tsan_acquire(void* p);
 __attribute__((weak)) void __tsan_release(void* p);

@@ -64,7 +64,12 @@ struct alignas(128) Worker {
   void named(int id, int threads, bool wait, Site site);
   uint64_t collective(WarpOp op, unsigned mask, uint64_t value, int arg, int width, Site site);
   /// Ends the block, and with it the launch, with an error; never returns.
-  [[noreturn]] void fault(int error, const std::string& text);
+  template <class Text>
+  [[noreturn]] void fault(int error, Text text) {
+    record_fault(error, text());  // everything it allocates is gone before the fiber is abandoned
+    leave();
+  }
+  void record_fault(int error, const std::string& text);
   /// Leaves the block from the current fiber without unwinding it.
   [[noreturn]] void leave();
   void lane_loop();
@@ -76,6 +81,7 @@ struct alignas(128) Worker {
   int ready_head = 0, ready_count = 0;
   uint64_t random_state = 0;
   bool shuffled = false;
+  bool faulted = false;               ///< the block was left in the middle: its stacks must be recovered
   std::atomic<uint64_t> progress{0};  ///< scheduling events, for the watchdog
   unsigned exited[32];
   uint64_t open[32];
@@ -120,7 +126,7 @@ struct alignas(128) Worker {
   void suspend();
   void enter(Lane* lane, void** save, bool dying);
   void start_fiber(void** save);
-  [[noreturn]] void deadlock();
+  std::string deadlock_text() const;
   uint64_t random();
 };
 
