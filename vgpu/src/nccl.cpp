@@ -387,6 +387,7 @@ void nccl_reset_faults() {
   Lock lock(runtime().mutex);
   state().faults.clear();
   state().delays.clear();
+  for (ncclComm_t c : state().live) c->delayed = 0;
   state().hang_abort = false;
 }
 void set_nccl_timeout(double seconds) {

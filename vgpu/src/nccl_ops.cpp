@@ -80,8 +80,10 @@ bool NcclOp::ready() {
       fail_clique(*clique, ncclInvalidUsage, "NCCL mismatch:" + table(met));
       return true;
     }
-    for (Call* other : met)
-      if (!at_head(*other) || other->holder->hung || other->comm->delayed > 0) return false;
+    for (Call* other : met) {
+      if (!at_head(*other) || other->holder->hung) return false;
+      if (other->comm->delayed > 0) return --other->comm->delayed, false;
+    }
   }
   return true;
 }
@@ -184,7 +186,7 @@ void stalled(Lock& lock, const std::function<void()>& session, const bool& met) 
     const bool hopeless = !others_may_help(self, *waiting) && runtime().next_seq == before;
     idle = hopeless ? idle + 1 : 0;
     const bool late = std::chrono::steady_clock::now() > deadline;
-    if ((idle > 3 || late) && !any_delay()) {
+    if ((idle > 3 && !any_delay()) || late) {
       if (!report_deadlock() && late) break;
       idle = 0;
     }
