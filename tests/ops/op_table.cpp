@@ -31,6 +31,7 @@ const std::vector<Row>& table() {
   return mutable_table();
 }
 
+// Sums: partial sums of n terms grow as √n and each addition rounds, so a plain sum errs by up to about n / 8 units.
 double tolerance(DType dtype, Growth growth, double terms) {
   if (growth == Growth::Exact || is_integral(dtype)) return 0;
   const double computed = epsilon(dtype == kFloat64 ? kFloat64 : kFloat32);  // the half types compute in float32
@@ -38,8 +39,8 @@ double tolerance(DType dtype, Growth growth, double terms) {
   switch (growth) {
     case Growth::Exact: return 0;
     case Growth::Rounded: return once + 8 * computed;
-    case Growth::Summed: return once + (8 + 4 * std::sqrt(terms)) * computed;
-    case Growth::Composed: return (is_half(dtype) ? 4 * epsilon(dtype) : 0) + (32 + 8 * std::sqrt(terms)) * computed;
+    case Growth::Summed: return once + (8 + 4 * std::sqrt(terms) + terms / 8) * computed;
+    case Growth::Composed: return (is_half(dtype) ? (4 + std::sqrt(terms)) * epsilon(dtype) : 0) + (32 + 8 * std::sqrt(terms) + terms / 4) * computed;
   }
   return 0;
 }
