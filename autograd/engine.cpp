@@ -1,368 +1,362 @@
 #include <tantu/autograd/autograd.h>
 
+#include <tantu/autograd/gradient_sum.h>
 #include <tantu/autograd/ops.h>
+#include <tantu/autograd/pointer_map.h>
 #include <tantu/autograd/tape.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
-#include <unordered_set>
+#include <mutex>
 
 namespace tantu {
 
 namespace {
 
 using tape::Edge;
+using tape::GradientSum;
 using tape::Meta;
 using tape::Node;
 using tape::OutputInfo;
 
-// A sum of gradients on its way. `owned` says that nobody else sees the tensor, so that it may be added to in place.
-struct Sum {
-  Tensor value;
-  bool owned = false;
+std::string forward_line(const Node& node) {
+  return node.site ? fmt::format("{}:{}", node.site.file, node.site.line) : "unknown";
+}
 
-  void add(const Tensor& g, bool create_graph) {
-    if (!g.defined()) return;
-    if (!value.defined()) {
-      value = g;
-    } else if (owned && !create_graph) {
-      value.add_(g);
-    } else {
-      value = tantu::add(value, g);
-      owned = true;
-    }
-  }
-};
-
-// Walks the graph backwards: from the largest sequence number down, each node once, when all its consumers have run.
+// Walks the graph backwards: from the largest sequence number down, each node once, after all its consumers. What it
+// knows of a run lies in flat arrays, so that a small graph costs a handful of allocations.
 class Engine {
  public:
   Engine(bool retain_graph, bool create_graph) : retain_graph_(retain_graph), create_graph_(create_graph) {}
 
-  void seed(const Tensor& root, const Tensor& gradient) {
-    const Edge edge = tape::edge_of(root);
-    if (edge.leaf) {
-      leaves_[edge.leaf.get()].keep = edge.leaf;
-      leaves_[edge.leaf.get()].sum.add(gradient, create_graph_);
-      return;
-    }
-    State& state = discover(edge.node);
-    state.grads[static_cast<size_t>(edge.slot)].add(gradient, create_graph_);
-    roots_.push_back(edge.node.get());
-  }
+  void seed(const Tensor& root, const Tensor& gradient) { seeds_.push_back({tape::edge_of(root), gradient}); }
 
-  // Gradients at this tensor are kept for `take` instead of being accumulated in a leaf.
+  // The gradient of this tensor is kept for `take`, and nothing is accumulated in leaves.
   void capture(const Tensor& input) {
-    const Edge edge = tape::edge_of(input);
-    if (edge.node) captured_.insert({key(edge.node.get(), edge.slot), Tensor()});
+    captures_.push_back({tape::edge_of(input)});
     capturing_ = true;
   }
-
-  Tensor take(const Tensor& input) {
-    const Edge edge = tape::edge_of(input);
-    if (edge.leaf) {
-      const auto found = leaves_.find(edge.leaf.get());
-      return found == leaves_.end() ? Tensor() : found->second.sum.value;
-    }
-    return captured_[key(edge.node.get(), edge.slot)];
-  }
+  Tensor take(size_t capture) { return captures_[capture].value; }
 
   void run() {
-    count_dependencies();
-    for (auto& [impl, leaf] : leaves_)
-      if (leaf.missing == 0) finish(leaf);
-    std::sort(roots_.begin(), roots_.end());
-    roots_.erase(std::unique(roots_.begin(), roots_.end()), roots_.end());
-    for (Node* node : roots_)
-      if (states_.at(node).missing == 0) push(node);
-    while (!ready_.empty()) {
-      std::pop_heap(ready_.begin(), ready_.end(), earlier);
-      Node* node = ready_.back();
-      ready_.pop_back();
-      step(node);
+    discover();
+    if (capturing_) prune();
+    count_consumers();
+    for (auto& [edge, gradient] : seeds_) {
+      if (edge.leaf) leaves_[static_cast<size_t>(leaf_index(edge))].sum.add(std::move(gradient), create_graph_);
+      else sum_of(task_index(edge), edge.slot).add(std::move(gradient), create_graph_);
     }
+    seeds_.clear();
+    for (Leaf& leaf : leaves_)
+      if (leaf.missing == 0) finish(leaf);
+    for (int index : order_) step(tasks_[static_cast<size_t>(index)]);
   }
 
  private:
-  struct State {
-    Ref<Node> keep;
-    std::vector<Sum> grads;
-    int missing = 0;  // consumers that have not run yet
+  struct Task {
+    Ref<Node> node;
+    int first_target = 0;  // in targets_: one per edge
+    int first_sum = 0;     // in sums_: one per output
+    bool runs = true;      // some gradient behind it is asked for
+    bool captured = false;
   };
   struct Leaf {
-    Ref<TensorImpl> keep;
-    Sum sum;
-    int missing = 0;
+    Ref<TensorImpl> impl;
+    GradientSum sum;
+    int missing = 0;  // consumers that have not run yet
+    bool wanted = true;
   };
+  struct Capture {
+    Edge edge;
+    Tensor value = {};
+  };
+  struct Seed {
+    Edge edge;
+    Tensor gradient;
+  };
+  static constexpr int kNowhere = INT32_MIN;  // a target: ≥ 0 a task, < 0 the leaf ~target
 
-  static uint64_t key(Node* node, int slot) { return node->sequence * 64 + static_cast<uint64_t>(slot); }
-  static bool earlier(const Node* a, const Node* b) { return a->sequence < b->sequence; }
-
-  State& discover(const Ref<Node>& node) {
-    const auto [found, is_new] = states_.try_emplace(node.get());
-    if (is_new) {
-      found->second.keep = node;
-      found->second.grads.resize(node->outputs.size());
-    }
-    return found->second;
+  int leaf_index(const Edge& edge) { return ~*index_.find(edge.leaf.get()); }
+  int task_index(const Edge& edge) { return *index_.find(edge.node.get()); }
+  GradientSum& sum_of(int task, int slot) {
+    return sums_[static_cast<size_t>(tasks_[static_cast<size_t>(task)].first_sum + slot)];
   }
 
-  void count_dependencies() {
-    std::vector<Node*> stack;
-    std::unordered_set<Node*> seen;
-    for (Node* root : roots_)
-      if (seen.insert(root).second) stack.push_back(root);
-    while (!stack.empty()) {
-      Node* node = stack.back();
-      stack.pop_back();
+  int target_of(const Edge& edge) {
+    if (edge.leaf) {
+      int& known = index_.at(edge.leaf.get(), kNowhere);
+      if (known == kNowhere) {
+        known = ~static_cast<int>(leaves_.size());
+        leaves_.emplace_back().impl = edge.leaf;
+      }
+      return known;
+    }
+    if (!edge.node) return kNowhere;
+    int& known = index_.at(edge.node.get(), kNowhere);
+    if (known == kNowhere) {
+      known = static_cast<int>(tasks_.size());
+      tasks_.push_back({edge.node, 0, slots_});
+      slots_ += static_cast<int>(edge.node->outputs.size());
+    }
+    return known;
+  }
+
+  void discover() {
+    for (const Seed& seed : seeds_) target_of(seed.edge);
+    for (size_t i = 0; i < tasks_.size(); ++i) {  // grows as it goes
+      const Ref<Node> node = tasks_[i].node;
+      tasks_[i].first_target = static_cast<int>(targets_.size());
       for (const Edge& edge : node->edges) {
-        if (edge.leaf) {
-          Leaf& leaf = leaves_[edge.leaf.get()];
-          leaf.keep = edge.leaf;
-          ++leaf.missing;
-        } else if (edge.node) {
-          ++discover(edge.node).missing;
-          if (seen.insert(edge.node.get()).second) stack.push_back(edge.node.get());
-        }
+        TANTU_CHECK(!edge.node || edge.node->sequence < node->sequence, AutogradError,
+                    "{}: recorded before the operation that made its input ({})", node->name, edge.node->name);
+        targets_.push_back(target_of(edge));
       }
     }
+    sums_.resize(static_cast<size_t>(slots_));
+    order_.resize(tasks_.size());
+    for (size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<int>(i);
+    const auto later = [this](int a, int b) {
+      return tasks_[static_cast<size_t>(a)].node->sequence > tasks_[static_cast<size_t>(b)].node->sequence;
+    };
+    if (!std::is_sorted(order_.begin(), order_.end(), later)) std::sort(order_.begin(), order_.end(), later);
   }
 
-  void push(Node* node) {
-    ready_.push_back(node);
-    std::push_heap(ready_.begin(), ready_.end(), earlier);
-  }
-
-  void step(Node* node) {
-    State& state = states_.at(node);
-    TensorList grads;
-    grads.reserve(state.grads.size());
-    bool any = false;
-    for (Sum& sum : state.grads) {
-      any |= sum.value.defined();
-      grads.push_back(std::move(sum.value));
+  // Only what lies between the roots and the captured tensors runs.
+  void prune() {
+    for (Leaf& leaf : leaves_) leaf.wanted = false;
+    for (const Capture& capture : captures_) {
+      const int* found =
+          index_.find(capture.edge.leaf ? static_cast<const void*>(capture.edge.leaf.get()) : capture.edge.node.get());
+      if (!found) continue;
+      if (capture.edge.leaf) leaves_[static_cast<size_t>(~*found)].wanted = true;
+      else tasks_[static_cast<size_t>(*found)].captured = true;
     }
-    if (any) run_hooks(*node, grads);
-    TensorList results(node->edges.size());
+    for (auto index = order_.rbegin(); index != order_.rend(); ++index) {  // producers first
+      Task& task = tasks_[static_cast<size_t>(*index)];
+      task.runs = false;
+      for (size_t i = 0; i < task.node->edges.size(); ++i) task.runs |= wants(target(task, i));
+    }
+  }
+
+  int target(const Task& task, size_t edge) const { return targets_[static_cast<size_t>(task.first_target) + edge]; }
+
+  bool wants(int target) const {
+    if (target == kNowhere) return false;
+    if (target < 0) return leaves_[static_cast<size_t>(~target)].wanted;
+    const Task& task = tasks_[static_cast<size_t>(target)];
+    return task.runs || task.captured;
+  }
+
+  void count_consumers() {
+    for (const Task& task : tasks_)
+      if (task.runs)
+        for (size_t i = 0; i < task.node->edges.size(); ++i)
+          if (const int t = target(task, i); t < 0 && t != kNowhere) ++leaves_[static_cast<size_t>(~t)].missing;
+  }
+
+  void step(Task& task) {
+    if (!task.runs && !task.captured) {
+      task.node = nullptr;
+      return;
+    }
+    const Ref<Node> node = std::move(task.node);  // it may go when this is done
+    TensorList grads(node->outputs.size());
+    bool any = false;
+    for (size_t slot = 0; slot < grads.size(); ++slot) {
+      grads[slot] = sums_[static_cast<size_t>(task.first_sum) + slot].take();
+      any |= grads[slot].defined();
+    }
+    if (any) run_hooks(*node, task, grads);
+    if (!task.runs) return;
+    TensorList results;
     if (any) {
-      SiteScope site(node->site);
+      SiteOverride site(node->site);
+      tape::PrunedEdges pruned(node.get(), capturing_ ? unwanted(task, *node) : 0);
       results = node->apply(grads);
       check(*node, results);
     }
     if (!retain_graph_) node->release_saved();
     grads.clear();
-    for (size_t i = 0; i < node->edges.size(); ++i) deliver(*node, i, results[i]);
-    state.keep = nullptr;  // the node may go now; its entry stays as a mark
+    results.resize(node->edges.size());
+    for (size_t i = 0; i < results.size(); ++i) deliver(*node, i, target(task, i), std::move(results[i]));
   }
 
-  void run_hooks(Node& node, TensorList& grads) {
-    for (auto& [slot, hook] : node.hooks) {
-      Tensor& g = grads[static_cast<size_t>(slot)];
-      if (!g.defined()) continue;
-      if (Tensor changed = hook(g); changed.defined()) g = changed;
+  uint64_t unwanted(const Task& task, const Node& node) const {
+    uint64_t mask = 0;
+    for (size_t i = 0; i < std::min<size_t>(node.edges.size(), 64); ++i)
+      if (!wants(target(task, i))) mask |= uint64_t{1} << i;
+    return mask;
+  }
+
+  static void run_hook(const tape::Hooked<tape::Hook>& hook, Tensor& g) {
+    if (!hook.on) return;
+    Tensor changed = hook.run(g);
+    if (!changed.defined()) return;
+    TANTU_CHECK(changed.sizes() == g.sizes() && changed.dtype() == g.dtype() && changed.device() == g.device(),
+                AutogradError, "register_hook: the hook has changed the gradient from {} {} on {} to {} {} on {}",
+                g.dtype(), g.sizes(), g.device(), changed.dtype(), changed.sizes(), changed.device());
+    g = std::move(changed);
+  }
+
+  void run_hooks(Node& node, const Task& task, TensorList& grads) {
+    for (size_t i = 0; i < node.hooks.size(); ++i) {
+      const auto [slot, hook] = node.hooks[i];
+      if (Tensor& g = grads[static_cast<size_t>(slot)]; g.defined()) run_hook(*hook, g);
     }
-    for (auto& [slot, place] : node.retained) {
-      const Tensor& g = grads[static_cast<size_t>(slot)];
-      if (g.defined()) *place = place->defined() ? tantu::add(*place, g) : g;
-    }
-    if (!capturing_) return;
-    for (size_t slot = 0; slot < grads.size(); ++slot) {
-      const auto found = captured_.find(key(&node, static_cast<int>(slot)));
-      if (found != captured_.end()) found->second = grads[slot];
-    }
+    for (auto& [slot, place] : node.retained)
+      if (const Tensor& g = grads[static_cast<size_t>(slot)]; g.defined())
+        *place = place->defined() ? tantu::add(*place, g) : g.clone();
+    if (!task.captured) return;
+    for (Capture& capture : captures_)
+      if (capture.edge.node.get() == &node) capture.value = grads[static_cast<size_t>(capture.edge.slot)];
   }
 
   void check(const Node& node, const TensorList& results) const {
     TANTU_CHECK(results.size() == node.edges.size(), AutogradError,
-                "{}: returned {} gradients for {} inputs", node.name, results.size(), node.edges.size());
+                "{}: returned an incorrect number of gradients (expected {}, got {})", node.name, node.edges.size(),
+                results.size());
     if (!detail::grad_state().anomaly) return;
     NoGradGuard no_grad;
     for (size_t i = 0; i < results.size(); ++i)
-      if (results[i].defined() && is_floating(results[i].dtype()) && results[i].isnan().any().item<bool>())
-        throw AutogradError(fmt::format("Function '{}' returned nan values in its {}th output; the forward call is {}",
-                                        node.name, i,
-                                        node.site ? fmt::format("{}:{}", node.site.file, node.site.line) : "unknown"));
+      TANTU_CHECK(!results[i].defined() || !node.edges[i] || !is_floating(results[i].dtype()) ||
+                      !ne(results[i], results[i]).any().item<bool>(),
+                  AutogradError, "Function '{}' returned nan values in its {}th output; the forward call is {}",
+                  node.name, i, forward_line(node));
   }
 
-  void deliver(const Node& from, size_t i, Tensor& result) {
-    const Edge& edge = from.edges[i];
-    if (edge.leaf) {
-      Leaf& leaf = leaves_.at(edge.leaf.get());
-      if (result.defined()) leaf.sum.add(fit(from, result, {leaf.keep->sizes, leaf.keep->dtype, leaf.keep->storage->device()}), create_graph_);
-      result = Tensor();
+  void deliver(const Node& from, size_t i, int target, Tensor result) {
+    if (target == kNowhere) return;
+    if (target < 0) {
+      Leaf& leaf = leaves_[static_cast<size_t>(~target)];
+      if (result.defined() && leaf.wanted)
+        leaf.sum.add(
+            fit(from, i, std::move(result), {leaf.impl->sizes, leaf.impl->dtype, leaf.impl->storage->device()}),
+            create_graph_);
       if (--leaf.missing == 0) finish(leaf);
-    } else if (edge.node) {
-      State& state = states_.at(edge.node.get());
-      const size_t slot = static_cast<size_t>(edge.slot);
-      if (result.defined()) state.grads[slot].add(fit(from, result, edge.node->outputs[slot]), create_graph_);
-      result = Tensor();
-      if (--state.missing == 0) push(edge.node.get());
+    } else if (result.defined() && wants(target)) {
+      const Edge& edge = from.edges[i];
+      sum_of(target, edge.slot)
+          .add(fit(from, i, std::move(result), edge.node->outputs[static_cast<size_t>(edge.slot)]), create_graph_);
     }
+  }
+
+  static bool expands_to(const Shape& from, const Shape& to) {
+    const int lead = to.size() - from.size();
+    if (lead < 0) return false;
+    for (int d = 0; d < from.size(); ++d)
+      if (from[d] != 1 && from[d] != to[lead + d]) return false;
+    return true;
   }
 
   // A gradient must look like what it is the gradient of; a broadcast one is summed back.
-  static Tensor fit(const Node& from, const Tensor& g, const OutputInfo& wanted) {
-    Tensor result = g;
-    if (!(result.sizes() == wanted.sizes)) {
-      TANTU_CHECK(result.numel() >= numel(wanted.sizes), AutogradError,
-                  "{}: returned an invalid gradient: got {} but expected shape {}", from.name, result.sizes(), wanted.sizes);
-      result = sum_to_size(result, wanted.sizes);
+  static Tensor fit(const Node& from, size_t i, Tensor g, const OutputInfo& wanted) {
+    TANTU_CHECK(g.device() == wanted.device, DeviceError,
+                "{}: returned an invalid gradient at index {} - expected device {} but got {}", from.name, i,
+                wanted.device, g.device());
+    if (!(g.sizes() == wanted.sizes)) {
+      TANTU_CHECK(expands_to(wanted.sizes, g.sizes()), AutogradError,
+                  "{}: returned an invalid gradient at index {} - got {} but expected shape compatible with {} (the "
+                  "forward call is {})",
+                  from.name, i, g.sizes(), wanted.sizes, forward_line(from));
+      g = sum_to_size(g, wanted.sizes);
     }
-    return result.dtype() == wanted.dtype ? result : result.to(wanted.dtype);
+    return g.dtype() == wanted.dtype ? std::move(g) : g.to(wanted.dtype);
   }
 
   void finish(Leaf& leaf) {
-    if (!leaf.sum.value.defined()) return;
-    const Tensor tensor(leaf.keep);
+    Tensor g = leaf.sum.take();
+    if (!g.defined() || !leaf.wanted) return;
+    const Tensor tensor(leaf.impl);
     Meta& meta = tape::meta_of(tensor);
-    for (const tape::Hook& hook : meta.hooks)
-      if (Tensor changed = hook(leaf.sum.value); changed.defined()) leaf.sum.value = changed;
-    if (capturing_) return;
-    accumulate(meta, std::move(leaf.sum.value));
-    for (const auto& hook : meta.post_hooks) hook(tensor);
-  }
-
-  void accumulate(Meta& meta, Tensor g) {
-    if (meta.grad.defined()) {
-      if (create_graph_) meta.grad = tantu::add(meta.grad, g);
-      else meta.grad.add_(g);
+    if (!meta.requires_grad) return;  // switched off since
+    for (size_t i = 0; i < meta.hooks.size(); ++i) run_hook(*std::shared_ptr(meta.hooks[i]), g);
+    if (capturing_) {
+      for (Capture& capture : captures_)
+        if (capture.edge.leaf == leaf.impl) capture.value = g;
       return;
     }
-    const bool ours = g.ref()->use_count() == 1 && g.impl().storage->use_count() == 1 && g.is_contiguous();
-    meta.grad = create_graph_ || ours ? g : g.clone();
-    if (!create_graph_ && meta.grad.requires_grad()) meta.grad = meta.grad.detach();
+    accumulate(tensor, meta, std::move(g));
+    for (size_t i = 0; i < meta.post_hooks.size(); ++i)
+      if (const auto hook = meta.post_hooks[i]; hook->on) hook->run(tensor);
+  }
+
+  // Threads with graphs of their own may share a leaf.
+  void accumulate(const Tensor& leaf, Meta& meta, Tensor g) {
+    static std::mutex mutexes[64];
+    std::lock_guard lock(mutexes[reinterpret_cast<uintptr_t>(&meta) / sizeof(Meta) % 64]);
+    if (!meta.grad.defined()) meta.grad = tape::first_gradient(leaf, std::move(g), create_graph_);
+    else if (create_graph_) meta.grad = tantu::add(meta.grad, g);
+    else meta.grad.add_(g);
   }
 
   bool retain_graph_, create_graph_, capturing_ = false;
-  std::unordered_map<Node*, State> states_;
-  std::unordered_map<TensorImpl*, Leaf> leaves_;
-  std::unordered_map<uint64_t, Tensor> captured_;
-  std::vector<Node*> roots_;
-  std::vector<Node*> ready_;  // a heap: the largest sequence number on top
+  int slots_ = 0;
+  tape::PointerMap index_;
+  std::vector<Task> tasks_;
+  std::vector<int> targets_, order_;
+  std::vector<GradientSum> sums_;
+  std::vector<Leaf> leaves_;
+  std::vector<Capture> captures_;
+  std::vector<Seed> seeds_;
 };
 
-Tensor root_gradient(const Tensor& root, const Tensor& given) {
+Tensor root_gradient(const char* op, size_t i, const Tensor& root, const Tensor& given) {
   TANTU_CHECK(root.requires_grad(), AutogradError,
-              "backward: element 0 of tensors does not require grad and does not have a grad_fn ({} {})", root.dtype(),
-              root.sizes());
+              "{}: element {} of tensors does not require grad and does not have a grad_fn ({} {})", op, i,
+              root.dtype(), root.sizes());
   if (!given.defined()) {
     TANTU_CHECK(root.numel() == 1, AutogradError,
-                "backward: grad can be implicitly created only for scalar outputs, but the root has shape {}", root.sizes());
+                "{}: grad can be implicitly created only for scalar outputs, but the root has shape {}", op,
+                root.sizes());
     return ones(root.sizes(), {.dtype = root.dtype(), .device = root.device()});
   }
-  TANTU_CHECK(given.sizes() == root.sizes(), ShapeError, "backward: Mismatch in shape: the gradient has shape {} and the root {}",
-              given.sizes(), root.sizes());
+  TANTU_CHECK(given.sizes() == root.sizes(), ShapeError,
+              "{}: Mismatch in shape: grad_output[{}] has a shape of {} and output[{}] has a shape of {}", op, i,
+              given.sizes(), i, root.sizes());
+  TANTU_CHECK(given.device() == root.device(), DeviceError, "{}: grad_output[{}] is on {} and output[{}] on {}", op, i,
+              given.device(), i, root.device());
   return given.dtype() == root.dtype() ? given : given.to(root.dtype());
 }
 
-void seed_all(Engine& engine, const TensorList& roots, const TensorList& gradients) {
-  TANTU_CHECK(gradients.empty() || gradients.size() == roots.size(), ValueError,
-              "backward: got {} roots and {} gradients", roots.size(), gradients.size());
-  TensorList seeds;
+void seed_all(const char* op, Engine& engine, const TensorList& roots, const TensorList& gradients) {
+  TANTU_CHECK(gradients.empty() || gradients.size() == roots.size(), ValueError, "{}: got {} tensors and {} gradients",
+              op, roots.size(), gradients.size());
   for (size_t i = 0; i < roots.size(); ++i)
-    seeds.push_back(root_gradient(roots[i], gradients.empty() ? Tensor() : gradients[i]));
-  for (size_t i = 0; i < roots.size(); ++i) engine.seed(roots[i], seeds[i]);
+    engine.seed(roots[i], root_gradient(op, i, roots[i], gradients.empty() ? Tensor() : gradients[i]));
 }
 
 }  // namespace
 
-void backward(const TensorList& roots, const TensorList& gradients, bool retain_graph, bool create_graph) {
+void backward(const TensorList& roots, const TensorList& gradients, bool retain_graph, bool create_graph, Site at) {
+  tape::Op op("backward", at);
   GradModeGuard mode(create_graph);
   Engine engine(retain_graph || create_graph, create_graph);
-  seed_all(engine, roots, gradients);
+  seed_all("backward", engine, roots, gradients);
   engine.run();
 }
 
 TensorList grad(const TensorList& outputs, const TensorList& inputs, const TensorList& gradients, bool retain_graph,
-                bool create_graph, bool allow_unused) {
+                bool create_graph, bool allow_unused, Site at) {
+  tape::Op op("grad", at);
   GradModeGuard mode(create_graph);
   Engine engine(retain_graph || create_graph, create_graph);
   for (const Tensor& input : inputs) {
-    TANTU_CHECK(input.requires_grad(), AutogradError, "grad: One of the inputs does not require grad ({} {})", input.dtype(),
-                input.sizes());
+    TANTU_CHECK(input.requires_grad(), AutogradError,
+                "grad: One of the differentiated Tensors does not require grad ({} {})", input.dtype(), input.sizes());
     engine.capture(input);
   }
-  seed_all(engine, outputs, gradients);
+  seed_all("grad", engine, outputs, gradients);
   engine.run();
   TensorList result;
-  for (const Tensor& input : inputs) {
-    result.push_back(engine.take(input));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    result.push_back(engine.take(i));
     TANTU_CHECK(allow_unused || result.back().defined(), AutogradError,
                 "grad: One of the differentiated Tensors appears to not have been used in the graph ({} {}). "
                 "Set allow_unused = true if this is the desired behavior",
-                input.dtype(), input.sizes());
+                inputs[i].dtype(), inputs[i].sizes());
   }
   return result;
-}
-
-void register_hook(const Tensor& t, std::function<Tensor(const Tensor&)> hook) {
-  TANTU_CHECK(t.requires_grad(), AutogradError, "register_hook: the tensor does not require grad ({} {})", t.dtype(), t.sizes());
-  if (Ref<Node> node = tape::grad_fn(t)) node->hooks.emplace_back(tape::find_meta(t)->slot, std::move(hook));
-  else tape::meta_of(t).hooks.push_back(std::move(hook));
-}
-
-void register_post_accumulate_grad_hook(const Tensor& leaf, std::function<void(const Tensor&)> hook) {
-  TANTU_CHECK(leaf.requires_grad() && leaf.is_leaf(), AutogradError,
-              "register_post_accumulate_grad_hook: the tensor is not a leaf that requires grad ({} {})", leaf.dtype(),
-              leaf.sizes());
-  tape::meta_of(leaf).post_hooks.push_back(std::move(hook));
-}
-
-// ---- what Tensor says of its gradient
-
-Tensor& Tensor::requires_grad_(bool on) {
-  TANTU_CHECK(!on || is_floating(dtype()), AutogradError,
-              "requires_grad_: only Tensors of floating point dtype can require gradients, but this one is {}", dtype());
-  TANTU_CHECK(on || is_leaf(), AutogradError,
-              "requires_grad_: you can only change requires_grad flags of leaf variables; use detach()");
-  if (on || impl().autograd) tape::meta_of(*this).requires_grad = on;
-  return *this;
-}
-
-bool Tensor::is_leaf() const { return !tape::grad_fn(*this); }
-
-Tensor Tensor::grad() const {
-  const Meta* meta = tape::find_meta(*this);
-  if (!meta) return {};
-  return meta->retained ? *meta->retained : meta->grad;
-}
-
-void Tensor::set_grad(const Tensor& grad) {
-  TANTU_CHECK(!grad.defined() || (grad.sizes() == sizes() && grad.dtype() == dtype() && grad.device() == device()), ShapeError,
-              "set_grad: the gradient ({} {}) must look like the tensor ({} {})", grad.dtype(), grad.sizes(), dtype(), sizes());
-  if (grad.defined() || impl().autograd) tape::meta_of(*this).grad = grad;
-}
-
-std::string Tensor::grad_fn_name() const {
-  const Ref<Node> node = tape::grad_fn(*this);
-  return node ? node->name : "";
-}
-
-void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_graph, Site at) const {
-  SiteScope site(at);
-  tantu::backward({*this}, gradient.defined() ? TensorList{gradient} : TensorList{}, retain_graph, create_graph);
-}
-
-Tensor& Tensor::detach_() {
-  if (Meta* meta = tape::find_meta(*this)) {
-    TANTU_CHECK(!meta->base.defined(), AutogradError, "detach_: Can't detach views in-place. Use detach() instead");
-    meta->requires_grad = false;
-    meta->grad_fn = nullptr;
-    meta->retained = nullptr;
-  }
-  return *this;
-}
-
-void Tensor::retain_grad() const {
-  TANTU_CHECK(requires_grad(), AutogradError, "retain_grad: can't retain_grad on a Tensor that has requires_grad=False");
-  const Ref<Node> node = tape::grad_fn(*this);
-  if (!node) return;
-  Meta& meta = tape::meta_of(*this);
-  if (meta.retained) return;
-  meta.retained = std::make_shared<Tensor>();
-  node->retained.emplace_back(meta.slot, meta.retained);
 }
 
 }  // namespace tantu

@@ -23,7 +23,9 @@ std::string position(int64_t i, const Shape& sizes) {
   return index.to_string();
 }
 
-bool takes_grad(const Tensor& t) { return t.defined() && is_floating(t.dtype()) && t.requires_grad(); }
+bool takes_grad(const Tensor& t) {
+  return t.defined() && is_floating(t.dtype()) && t.requires_grad();
+}
 
 TensorList differentiable(const char* op, const TensorList& outputs) {
   TensorList list;
@@ -95,17 +97,20 @@ void check_column(const char* op, const Limits& limits, size_t output, const std
   for (size_t k = 0; k < inputs.size(); ++k)
     for (size_t i = 0; i < wanted[k].size(); ++i) {
       const double a = analytical[k][i], n = wanted[k][i][output][p];
-      TANTU_CHECK(std::fabs(a - n) <= limits.atol + limits.rtol * std::fabs(n), AutogradError,
-                  "{}: Jacobian mismatch for output {} with respect to input {}: d output{} / d input{}: numerical {:.10g}, "
-                  "analytical {:.10g}",
-                  op, output, k, at, position(static_cast<int64_t>(i), inputs[k].sizes()), n, a);
+      TANTU_CHECK(
+          std::fabs(a - n) <= limits.atol + limits.rtol * std::fabs(n), AutogradError,
+          "{}: Jacobian mismatch for output {} with respect to input {}: d output{} / d input{}: numerical {:.10g}, "
+          "analytical {:.10g}",
+          op, output, k, at, position(static_cast<int64_t>(i), inputs[k].sizes()), n, a);
     }
 }
 
 bool check(const char* op, const TensorFunction& fn, const TensorList& inputs, const Limits& limits) {
   bool any = false;
   for (const Tensor& x : inputs) any |= takes_grad(x);
-  TANTU_CHECK(any, AutogradError, "{}: expects at least one input tensor to require gradient, but none of them have requires_grad=True", op);
+  TANTU_CHECK(any, AutogradError,
+              "{}: expects at least one input tensor to require gradient, but none of them have requires_grad=True",
+              op);
   const Jacobians wanted = numerical(op, fn, inputs, limits.eps);
   const TensorList outputs = differentiable(op, fn(inputs));
   for (size_t o = 0; o < outputs.size(); ++o) {
@@ -121,7 +126,8 @@ bool check(const char* op, const TensorFunction& fn, const TensorList& inputs, c
       TensorList again = vjp(outputs[o], inputs, v);
       for (size_t k = 0; k < inputs.size(); ++k)
         TANTU_CHECK(!takes_grad(inputs[k]) || again[k].to_vector<double>() == analytical[k], AutogradError,
-                    "{}: Backward is not reentrant: the same backward gave other values for input {} the second time", op, k);
+                    "{}: Backward is not reentrant: the same backward gave other values for input {} the second time",
+                    op, k);
       cell.fill_(0);
     }
   }
@@ -146,8 +152,8 @@ bool gradcheck(const TensorFunction& fn, const TensorList& inputs, double eps, d
   return check("gradcheck", fn, inputs, {eps, atol, rtol});
 }
 
-bool gradgradcheck(const TensorFunction& fn, const TensorList& inputs, const TensorList& grad_outputs, double eps, double atol,
-                   double rtol, Site at) {
+bool gradgradcheck(const TensorFunction& fn, const TensorList& inputs, const TensorList& grad_outputs, double eps,
+                   double atol, double rtol, Site at) {
   tape::Op op("gradgradcheck", at);
   EnableGradGuard grad_mode;
   const size_t count = inputs.size();

@@ -1,10 +1,10 @@
 #include <tantu/autograd/node.h>
 
 #include <tantu/autograd/ops/creation.h>
-#include <tantu/autograd/ops/shape.h>
 #include <tantu/autograd/tape.h>
 
 #include <atomic>
+#include <utility>
 
 namespace tantu {
 
@@ -15,37 +15,98 @@ detail::GradState& detail::grad_state() {
 
 namespace tape {
 
+namespace {
+
+Tensor without_history(const Tensor& t) {
+  return make_view(t.impl().storage, t.dtype(), t.sizes(), t.strides(), t.storage_offset());
+}
+
+Tensor with_history(Tensor t, const Ref<Node>& node, int slot) {
+  Meta& meta = meta_of(t);
+  meta.requires_grad = true;
+  meta.grad_fn = node;
+  meta.slot = slot;
+  return t;
+}
+
+Ref<Remade> offer(const Tensor& t, bool is_output) {
+  SaveFilter* filter = save_filter();
+  return filter ? filter->offer(t, is_output) : nullptr;
+}
+
+struct Pruned {
+  const Node* node = nullptr;
+  uint64_t edges = 0;
+};
+
+Pruned& pruned() {
+  static thread_local constinit Pruned state;
+  return state;
+}
+
+}  // namespace
+
+Remade::~Remade() = default;
+void destroy(Remade* remade) {
+  delete remade;
+}
+
+SaveFilter::~SaveFilter() = default;
+
+SaveFilter*& save_filter() {
+  static thread_local constinit SaveFilter* filter = nullptr;
+  return filter;
+}
+
+Saved::Saved(const Tensor& input) {
+  if (!input.defined()) return;
+  version_ = input.version();
+  remade_ = offer(input, false);
+  if (!remade_) tensor_ = input;
+}
+
 Saved Saved::output(const Tensor& y, int slot) {
   Saved s;
-  s.tensor_ = make_view(y.impl().storage, y.dtype(), y.sizes(), y.strides(), y.storage_offset());
   s.version_ = y.version();
   s.slot_ = slot;
+  s.remade_ = offer(y, true);
+  if (!s.remade_) s.tensor_ = without_history(y);
   return s;
 }
 
 Tensor Saved::unpack(Node& node) const {
+  if (remade_) {
+    const Edge& history = remade_->history;
+    if (slot_ >= 0) return with_history(remade_->make(), Ref<Node>(&node), slot_);
+    return history.node ? with_history(remade_->make(), history.node, history.slot) : remade_->make();
+  }
   if (!tensor_.defined()) return tensor_;
-  TANTU_CHECK(tensor_.version() == version_, AutogradError,
-              "{}: a tensor needed for backward has been modified by an inplace operation: {} {} is at version {}; "
-              "expected version {}{}",
-              node.name, tensor_.dtype(), tensor_.sizes(), tensor_.version(), version_,
-              node.site ? fmt::format(" (saved at {}:{})", node.site.file, node.site.line) : "");
-  if (slot_ < 0) return tensor_;
-  Tensor y = make_view(tensor_.impl().storage, tensor_.dtype(), tensor_.sizes(), tensor_.strides(),
-                       tensor_.storage_offset());
-  Meta& meta = meta_of(y);
-  meta.requires_grad = true;
-  meta.grad_fn = Ref<Node>(&node);
-  meta.slot = slot_;
-  return y;
+  TANTU_CHECK(
+      tensor_.version() == version_, AutogradError,
+      "{}: one of the variables needed for gradient computation has been modified by an inplace operation: {} {} is at "
+      "version {}; expected version {} instead{}",
+      node.name, tensor_.dtype(), tensor_.sizes(), tensor_.version(), version_,
+      node.site ? fmt::format(" (saved by the operation at {}:{})", node.site.file, node.site.line) : "");
+  return slot_ < 0 ? tensor_ : with_history(without_history(tensor_), Ref<Node>(&node), slot_);
 }
 
-Node::Node(const char* node_name) : name(node_name), site(SiteScope::current()) {
-  static std::atomic<uint64_t> next{0};
-  sequence = next.fetch_add(1, std::memory_order_relaxed);
+void Saved::release() {
+  tensor_ = Tensor();
+  remade_ = nullptr;
 }
+
+void Saved::cut(const Storage& storage) {
+  if (slot_ < 0 && tensor_.defined() && tensor_.impl().storage.get() == &storage) tensor_ = without_history(tensor_);
+}
+
+Node::Node(const char* node_name) : name(node_name), site(SiteScope::current()) {}
 
 Node::~Node() = default;
+
+void Node::number() {
+  static std::atomic<uint64_t> next{1};
+  sequence = next.fetch_add(1, std::memory_order_relaxed);
+}
 
 void Node::release_saved() {
   released = true;
@@ -55,9 +116,15 @@ void Node::release_saved() {
 Tensor Node::saved(int i) {
   TANTU_CHECK(!released, AutogradError,
               "{}: Trying to backward through the graph a second time: its saved tensors were freed by the first "
-              "backward. Give retain_graph = true to the first",
-              name);
+              "backward. Give retain_graph = true to the first{}",
+              name, site ? fmt::format(" (the operation at {}:{})", site.file, site.line) : "");
   return saved_tensors[static_cast<size_t>(i)].unpack(*this);
+}
+
+bool Node::needs(int input) const {
+  if (!edges[static_cast<size_t>(input)]) return false;
+  const Pruned& now = pruned();
+  return now.node != this || input >= 64 || !(now.edges >> input & 1);
 }
 
 Tensor Node::materialized(TensorList& grads, int slot) const {
@@ -65,6 +132,16 @@ Tensor Node::materialized(TensorList& grads, int slot) const {
   if (g.defined()) return g;
   const OutputInfo& info = outputs[static_cast<size_t>(slot)];
   return zeros(info.sizes, {.dtype = info.dtype, .device = info.device});
+}
+
+PrunedEdges::PrunedEdges(const Node* node, uint64_t edges) : node_(node), edges_(edges) {
+  std::swap(pruned().node, node_);
+  std::swap(pruned().edges, edges_);
+}
+
+PrunedEdges::~PrunedEdges() {
+  pruned().node = node_;
+  pruned().edges = edges_;
 }
 
 void destroy(Node* node) {

@@ -15,13 +15,26 @@ void set_edges(Node& node, const Tensor* inputs, size_t count, std::initializer_
   node.saved_tensors.assign(saved.begin(), saved.end());
 }
 
+// A retained gradient follows its tensor to the node that an in-place write gives it.
+void move_retained(Meta& meta, const Ref<Node>& node, int slot) {
+  if (!meta.retained || meta.grad_fn == node) return;
+  if (meta.grad_fn)
+    std::erase_if(meta.grad_fn->retained, [&](const auto& entry) { return entry.second == meta.retained; });
+  node->retained.emplace_back(slot, meta.retained);
+}
+
+}  // namespace
+
 void set_history(const Ref<Node>& node, Tensor& y, int slot) {
   Meta& meta = meta_of(y);
+  move_retained(meta, node, slot);
   meta.requires_grad = true;
   meta.grad_fn = node;
   meta.slot = slot;
   meta.view_version = y.version();
 }
+
+namespace {
 
 // The gradient of a base tensor, some elements of which (`view`) were overwritten by the operation `inner`.
 // Edge 0 leads to the base's earlier history; the others are inner's edges after its first.
@@ -77,24 +90,17 @@ Ref<Node> grad_fn(const Tensor& t) {
   if (!meta) return nullptr;
   if (meta->base.defined() && meta->view_version != t.version() && meta->base.requires_grad()) {
     // The storage was written through another view: this view's history is now "a piece of the base".
-    NoGradGuard no_grad;
-    const Tensor base = meta->base;
-    const Shape sizes = t.sizes();
-    const Strides strides = t.strides();
-    const int64_t offset = t.storage_offset();
-    auto backward = [sizes, strides, offset](Backward& b) {
-      const Tensor g = b.grad(), base = b.saved(0);
-      return TensorList{as_strided_backward(g, base.sizes(), base.strides(), base.storage_offset(), sizes, strides, offset)};
+    const Tensor& base = meta->base;
+    auto backward = [base_sizes = base.sizes(), base_strides = base.strides(), base_offset = base.storage_offset(),
+                     sizes = t.sizes(), strides = t.strides(), offset = t.storage_offset()](Backward& b) {
+      return TensorList{as_strided_backward(b.grad(), base_sizes, base_strides, base_offset, sizes, strides, offset)};
     };
     Ref<Node> node(new ClosureNode<decltype(backward)>("AsStridedBackward0", std::move(backward)));
-    const Tensor shape_only = make_view(base.impl().storage, base.dtype(), base.sizes(), base.strides(), base.storage_offset());
     node->edges.push_back(edge_of(base));
-    node->saved_tensors.emplace_back(shape_only);
-    node->outputs.push_back({sizes, t.dtype(), t.device()});
-    meta->requires_grad = true;
-    meta->grad_fn = node;
-    meta->slot = 0;
-    meta->view_version = t.version();
+    node->outputs.push_back({t.sizes(), t.dtype(), t.device()});
+    node->number();
+    Tensor view = t;
+    set_history(node, view, 0);
   }
   return meta->grad_fn;
 }
@@ -102,6 +108,7 @@ Ref<Node> grad_fn(const Tensor& t) {
 void attach(Ref<Node> node, std::initializer_list<Tensor*> outputs, const Tensor* inputs, size_t input_count,
             std::initializer_list<Saved> saved) {
   set_edges(*node, inputs, input_count, saved);
+  node->number();
   node->outputs.reserve(outputs.size());
   int slot = 0;
   for (Tensor* y : outputs) {
@@ -120,6 +127,9 @@ void check_inplace(const char* op, const Tensor& y) {
   if (!is_grad_enabled()) return;
   const Meta* meta = find_meta(y);
   if (!meta) return;
+  TANTU_CHECK(!meta->made_without_grad, AutogradError,
+              "{}: A view was created in no_grad mode and is being modified inplace with grad mode enabled ({} {})", op,
+              y.dtype(), y.sizes());
   TANTU_CHECK(!(meta->requires_grad && !grad_fn(y)), AutogradError,
               "{}: a leaf Variable that requires grad is being used in an in-place operation ({} {})", op, y.dtype(),
               y.sizes());
@@ -146,11 +156,14 @@ void attach_inplace(Ref<Node> node, Tensor& y, const Tensor* inputs, size_t inpu
 }
 
 void adopt(const Ref<Node>& node, Tensor& y) {
+  node->number();
   node->outputs.push_back({y.sizes(), y.dtype(), y.device()});
   set_history(node, y, 0);
 }
 
 void adopt_inplace(const Ref<Node>& node, Tensor& y) {
+  node->number();
+  for (Saved& s : node->saved_tensors) s.cut(*y.impl().storage);
   node->outputs.push_back({y.sizes(), y.dtype(), y.device()});
   Meta* meta = find_meta(y);
   if (!meta || !meta->base.defined()) {
@@ -164,6 +177,7 @@ void adopt_inplace(const Ref<Node>& node, Tensor& y) {
   copy_slices->edges[0] = edge_of(base);
   // inner_ asks itself what is needed: its first edge must say yes for the overwritten part to be computed.
   node->edges[0] = copy_slices->edges[0];
+  copy_slices->number();
   copy_slices->outputs.push_back({base.sizes(), base.dtype(), base.device()});
   y.impl().storage->bump_version();
   set_history(copy_slices, base, 0);
@@ -172,10 +186,15 @@ void adopt_inplace(const Ref<Node>& node, Tensor& y) {
 }
 
 void note_view(Tensor& y, const Tensor& x) {
-  if (!is_grad_enabled() || !is_floating(x.dtype())) return;
+  if (is_inference_mode() || !is_floating(x.dtype()) || (!is_grad_enabled() && !x.requires_grad())) return;
   const Meta* of_x = find_meta(x);
   Meta& meta = meta_of(y);
+  if (!is_grad_enabled()) {
+    meta.made_without_grad = true;
+    return;
+  }
   meta.is_view = true;
+  meta.made_without_grad = of_x && of_x->made_without_grad;
   meta.base = of_x && of_x->base.defined() ? of_x->base : x;
   meta.view_version = y.version();
 }
@@ -189,9 +208,9 @@ Device common_device(const char* op, std::initializer_list<std::pair<const char*
     else if (!(t->device() == first->device()) && !other) other = t;
   }
   if (!other) return first ? first->device() : kCPU;
-  std::string text = fmt::format(
-      "{}: Expected all tensors to be on the same device, but found at least two devices, {} and {}!", op,
-      first->device(), other->device());
+  std::string text =
+      fmt::format("{}: Expected all tensors to be on the same device, but found at least two devices, {} and {}!", op,
+                  first->device(), other->device());
   const Device home = first->device().is_cpu() ? other->device() : first->device();
   for (const auto& [label, t] : arguments) {
     if (!t->defined()) continue;

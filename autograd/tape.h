@@ -76,10 +76,12 @@ void record(const char* name, std::initializer_list<Tensor*> outputs, const Tens
   attach(Ref<Node>(new ClosureNode<F>(name, std::move(backward))), outputs, inputs.data(), inputs.size(), saved);
 }
 
+/// Makes output `slot` of a numbered node the history of `y`.
+void set_history(const Ref<Node>& node, Tensor& y, int slot);
 /// Makes `node`, whose edges and saved tensors are set, the history of the fresh tensor `y`.
 void adopt(const Ref<Node>& node, Tensor& y);
-/// The same after an in-place write to `y`, whose edge is the node's first: bumps the version; the base of a view gets the
-/// history too.
+/// The same after an in-place write to `y`, whose edge is the node's first: bumps the version; the base of a view gets
+/// the history too.
 void adopt_inplace(const Ref<Node>& node, Tensor& y);
 
 /// Before an in-place write: AutogradError for a leaf that requires grad (or a view of one) while grad mode is on,
@@ -109,8 +111,8 @@ class Op {
   SiteScope scope_;
 };
 
-/// The device that all of these share. DeviceError with PyTorch's first sentence, each argument's shape, dtype and device,
-/// and the `.to()` that mends it. Undefined tensors do not count.
+/// The device that all of these share. DeviceError with PyTorch's first sentence, each argument's shape, dtype and
+/// device, and the `.to()` that mends it. Undefined tensors do not count.
 Device common_device(const char* op, std::initializer_list<std::pair<const char*, const Tensor*>> arguments);
 
 }  // namespace tantu::tape

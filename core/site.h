@@ -1,5 +1,7 @@
 #pragma once
 
+#include <utility>
+
 namespace tantu {
 
 /// The file and line of a call. As a default argument `Site at = Site::here()` it is the caller's line.
@@ -27,8 +29,21 @@ class SiteScope {
   static Site current() { return slot(); }
 
  private:
+  friend class SiteOverride;
   static Site& slot();
   bool outermost_;
+};
+
+/// Everything done while it is alive counts as done at `at`: gradients belong to the line of their forward operation.
+class SiteOverride {
+ public:
+  explicit SiteOverride(Site at) : saved_(std::exchange(SiteScope::slot(), at)) {}
+  ~SiteOverride() { SiteScope::slot() = saved_; }
+  SiteOverride(const SiteOverride&) = delete;
+  SiteOverride& operator=(const SiteOverride&) = delete;
+
+ private:
+  Site saved_;
 };
 
 }  // namespace tantu
