@@ -42,13 +42,19 @@ Tensor from_blob(void* data, const Shape& sizes, const Strides& strides, void (*
 
 /// Undefined contents.
 Tensor empty(const Shape& sizes, const TensorOptions& options = {}, Site at = Site::here());
+/// Undefined contents in x's shape, on its device, of its dtype unless given.
 Tensor empty_like(const Tensor& x, const TensorOptions& options = {}, Site at = Site::here());
+/// Every element 0.
 Tensor zeros(const Shape& sizes, const TensorOptions& options = {}, Site at = Site::here());
+/// Zeros in x's shape, dtype and place.
 Tensor zeros_like(const Tensor& x, Site at = Site::here());
+/// Every element 1.
 Tensor ones(const Shape& sizes, const TensorOptions& options = {}, Site at = Site::here());
+/// Ones in x's shape, dtype and place.
 Tensor ones_like(const Tensor& x, Site at = Site::here());
 /// Every element `value`; the dtype is the value's unless given.
 Tensor full(const Shape& sizes, Scalar value, const TensorOptions& options = {}, Site at = Site::here());
+/// Every element `value`, in x's shape, dtype and place.
 Tensor full_like(const Tensor& x, Scalar value, Site at = Site::here());
 
 /// [start, end) in steps: ceil((end - start) / step) values; int64 when all three are integers.

@@ -38,7 +38,8 @@ Array map(const Array& a, const Array& b, const Array& c, const std::function<do
   return y;
 }
 
-Array reduce(const Array& x, const Dims& dims, bool keepdim, const std::function<double(const std::vector<double>&)>& f) {
+Array reduce(const Array& x, const Dims& dims, bool keepdim,
+             const std::function<double(const std::vector<double>&)>& f) {
   std::vector<bool> reduced(static_cast<size_t>(x.rank()), dims.empty());
   for (int64_t d : dims) reduced[static_cast<size_t>(d < 0 ? d + x.rank() : d)] = true;
   Shape kept, result;

@@ -16,8 +16,10 @@ double representable(double v, DType t) {
     case kUInt8: return std::isfinite(v) ? static_cast<double>(static_cast<uint8_t>(static_cast<int64_t>(v))) : v;
     case kInt32: return std::isfinite(v) ? static_cast<double>(static_cast<int32_t>(static_cast<int64_t>(v))) : v;
     case kInt64: return v;
-    case kFloat16: return std::isinf(static_cast<float>(float16(static_cast<float>(v)))) ? std::copysign(INFINITY, v) : v;
-    case kBFloat16: return std::isinf(static_cast<float>(bfloat16(static_cast<float>(v)))) ? std::copysign(INFINITY, v) : v;
+    case kFloat16:
+      return std::isinf(static_cast<float>(float16(static_cast<float>(v)))) ? std::copysign(INFINITY, v) : v;
+    case kBFloat16:
+      return std::isinf(static_cast<float>(bfloat16(static_cast<float>(v)))) ? std::copysign(INFINITY, v) : v;
     case kFloat32: return std::isinf(static_cast<float>(v)) ? std::copysign(INFINITY, v) : v;
     case kFloat64: return v;
   }
@@ -51,8 +53,8 @@ std::string difference(const Array& want, const Tensor& got, double tolerance) {
     const double w = representable(want[i], got.dtype()), g = values[static_cast<size_t>(i)];
     if (close(w, g, tolerance)) continue;
     if (wrong++ == 0)
-      first = fmt::format("at {}: {:.17g} instead of {:.17g} (off by {:.3g}, allowed {:.3g})", position(i, want.sizes), g, w,
-                          std::fabs(g - w), tolerance * std::max(1.0, std::fabs(w)));
+      first = fmt::format("at {}: {:.17g} instead of {:.17g} (off by {:.3g}, allowed {:.3g})", position(i, want.sizes),
+                          g, w, std::fabs(g - w), tolerance * std::max(1.0, std::fabs(w)));
   }
   return wrong == 0 ? "" : fmt::format("{} ({} of {} elements differ)", first, wrong, want.numel());
 }

@@ -16,7 +16,9 @@ Array values(const std::vector<double>& v) {
   a.data = v;
   return a;
 }
-Tensor floats(const std::vector<double>& v, DType t = kFloat32) { return tensor(v, {.dtype = t}); }
+Tensor floats(const std::vector<double>& v, DType t = kFloat32) {
+  return tensor(v, {.dtype = t});
+}
 
 constexpr double kNaN = NAN, kInf = INFINITY, kHuge = 1e30;
 

@@ -28,12 +28,18 @@ std::string trimmed(const std::string& line) {
 std::string name_in(const std::string& statement) {
   const size_t end = statement.find('(');
   size_t start = end;
-  while (start > 0 && (std::isalnum(static_cast<unsigned char>(statement[start - 1])) || statement[start - 1] == '_')) --start;
+  while (start > 0 && (std::isalnum(static_cast<unsigned char>(statement[start - 1])) || statement[start - 1] == '_'))
+    --start;
   return statement.substr(start, end - start);
 }
 
-// Function declarations with a `Site at`, of namespace tantu, macro definitions and inline operators left out. A `///` block
-// belongs to the declaration right below it, and to overloads of the same name right below that one.
+bool ends_statement(std::string line) {
+  line = trimmed(line.substr(0, line.find("//")));
+  return !line.empty() && (line.back() == ';' || line.back() == '{' || line.back() == '}');
+}
+
+// Function declarations with a `Site at`, of namespace tantu, macro definitions and inline operators left out. A `///`
+// block belongs to the declaration right below it, and to overloads of the same name right below that one.
 std::vector<Declaration> declarations(std::istream& text, const std::string& file) {
   std::vector<Declaration> found;
   std::string line, statement, previous;
@@ -57,8 +63,9 @@ std::vector<Declaration> declarations(std::istream& text, const std::string& fil
     }
     if (statement.empty()) start = number;
     statement += line + " ";
-    if (line.find(';') == std::string::npos && line.find('{') == std::string::npos && line.find('}') == std::string::npos) continue;
-    if (statement.find("Site at") != std::string::npos && statement.find("operator") == std::string::npos && statement.find('(') != std::string::npos) {
+    if (!ends_statement(line)) continue;
+    if (statement.find("Site at") != std::string::npos && statement.find("operator") == std::string::npos &&
+        statement.find('(') != std::string::npos) {
       Declaration d{name_in(statement), file + ":" + std::to_string(start), false};
       documented = contract || (d.name == previous && documented);
       d.has_contract = documented;
@@ -73,12 +80,14 @@ std::vector<Declaration> declarations(std::istream& text, const std::string& fil
 
 std::vector<Declaration> public_operations() {
   std::vector<Declaration> all;
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(TANTU_SOURCE_DIR) / "autograd/ops")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(TANTU_SOURCE_DIR) / "autograd/ops")) {
     if (entry.path().extension() != ".h") continue;
     std::ifstream in(entry.path());
     for (Declaration& d : declarations(in, entry.path().filename())) all.push_back(std::move(d));
   }
-  for (int r = 0; r < pointwise::kRows; ++r) all.push_back({pointwise::info(static_cast<pointwise::Row>(r)).name, "kernels/pointwise.def", true});
+  for (int r = 0; r < pointwise::kRows; ++r)
+    all.push_back({pointwise::info(static_cast<pointwise::Row>(r)).name, "kernels/pointwise.def", true});
   return all;
 }
 
@@ -129,7 +138,8 @@ struct Options {
 };
 /// With a default.
 template <class T>
-Tensor fourth(const std::vector<T>& v, Site at = Site::here());
+Tensor fourth(const std::vector<T>& v, const Options& options = {},
+              Site at = Site::here());
 Tensor helper(int x);
 inline Tensor operator+(const Tensor& a, Site at);
 )");

@@ -69,8 +69,14 @@ GuardedAllocator& instance() {
 
 }  // namespace
 
-GuardedMemory::GuardedMemory() { set_cpu_allocator(&instance()); }
-GuardedMemory::~GuardedMemory() { set_cpu_allocator(nullptr); }
-std::string GuardedMemory::damage() { return instance().damage(); }
+GuardedMemory::GuardedMemory() {
+  set_cpu_allocator(&instance());
+}
+GuardedMemory::~GuardedMemory() {
+  set_cpu_allocator(nullptr);
+}
+std::string GuardedMemory::damage() {
+  return instance().damage();
+}
 
 }  // namespace tantu::optest

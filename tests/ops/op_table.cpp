@@ -13,7 +13,9 @@ std::vector<Row>& mutable_table() {
   return rows;
 }
 
-double epsilon(DType t) { return t == kFloat64 ? 0x1p-52 : t == kFloat16 ? 0x1p-10 : t == kBFloat16 ? 0x1p-7 : 0x1p-23; }
+double epsilon(DType t) {
+  return t == kFloat64 ? 0x1p-52 : t == kFloat16 ? 0x1p-10 : t == kBFloat16 ? 0x1p-7 : 0x1p-23;
+}
 
 }  // namespace
 
@@ -40,7 +42,9 @@ double tolerance(DType dtype, Growth growth, double terms) {
     case Growth::Exact: return 0;
     case Growth::Rounded: return once + 8 * computed;
     case Growth::Summed: return once + (8 + 4 * std::sqrt(terms) + terms / 8) * computed;
-    case Growth::Composed: return (is_half(dtype) ? (4 + std::sqrt(terms)) * epsilon(dtype) : 0) + (32 + 8 * std::sqrt(terms) + terms / 4) * computed;
+    case Growth::Composed:
+      return (is_half(dtype) ? (4 + std::sqrt(terms)) * epsilon(dtype) : 0) +
+             (32 + 8 * std::sqrt(terms) + terms / 4) * computed;
   }
   return 0;
 }

@@ -11,7 +11,8 @@
 
 #include <set>
 
-// Runs every row of the op table; see op_table.h. One row alone: test_ops -c sum. The seeds of a failure are in its text.
+// Runs every row of the op table; see op_table.h. One row alone: test_ops -c sum. The seeds of a failure are in its
+// text.
 using namespace tantu;
 using namespace tantu::optest;
 
@@ -19,13 +20,16 @@ namespace {
 
 constexpr int kMostFailures = 5;  // per row and aspect: the first ones tell
 
-DType result_dtype(const Row& row, size_t i, DType t) { return row.result[row.result.size() == 1 ? 0 : i](t); }
+DType result_dtype(const Row& row, size_t i, DType t) {
+  return row.result[row.result.size() == 1 ? 0 : i](t);
+}
 
 // About how many elements of `others` meet in one element of `y`.
 double terms(const Tensor& y, const TensorList& others) {
   int64_t most = 1;
   for (const Tensor& t : others) most = std::max(most, t.numel());
-  return std::max(1.0, static_cast<double>(most) / static_cast<double>(std::max<int64_t>(1, y.numel()))) * (others.size() > 1 ? 8 : 1);
+  return std::max(1.0, static_cast<double>(most) / static_cast<double>(std::max<int64_t>(1, y.numel()))) *
+         (others.size() > 1 ? 8 : 1);
 }
 
 std::string check_results(const Row& row, const Case& c, const Drawn& drawn, const TensorList& y) {
@@ -39,7 +43,9 @@ std::string check_results(const Row& row, const Case& c, const Drawn& drawn, con
   const Arrays want = c.reference(drawn.refs);
   if (want.size() != y.size()) return fmt::format("{} results instead of {}", y.size(), want.size());
   for (size_t i = 0; i < y.size(); ++i)
-    if (const std::string text = difference(want[i], y[i], tolerance(y[i].dtype(), row.growth, terms(y[i], drawn.args.x))); !text.empty())
+    if (const std::string text =
+            difference(want[i], y[i], tolerance(y[i].dtype(), row.growth, terms(y[i], drawn.args.x)));
+        !text.empty())
       return fmt::format("result {}: {}", i, text);
   return "";
 }
@@ -105,7 +111,8 @@ void over_settings(const Row& row, const std::vector<DType>& dtypes, bool specia
               }
               if (text.empty()) continue;
               if (++failures <= kMostFailures)
-                FAIL_CHECK(fmt::format("{} {} (case {} {}, {}): {}", row.name, aspect, k, row.cases[k].note, describe(at), text));
+                FAIL_CHECK(fmt::format("{} {} (case {} {}, {}): {}", row.name, aspect, k, row.cases[k].note,
+                                       describe(at), text));
             }
   if (failures > kMostFailures) FAIL_CHECK(fmt::format("{} {}: {} failures in all", row.name, aspect, failures));
 }
@@ -120,7 +127,9 @@ std::vector<DType> floating(const Row& row) {
 // Runs `body(row)` as a section per row, so that `-c name` picks one.
 template <class F>
 void each_row(F body) {
-  for (const Row& row : table()) DYNAMIC_SECTION(row.name) { body(row); }
+  for (const Row& row : table()) DYNAMIC_SECTION(row.name) {
+      body(row);
+    }
 }
 
 // ---- gradients
@@ -150,7 +159,9 @@ Gradients gradients(const Case& c, const Args& given, const TensorList& directio
   return g;
 }
 
-Growth of_gradient(Growth forward) { return forward == Growth::Exact ? Growth::Summed : Growth::Composed; }
+Growth of_gradient(Growth forward) {
+  return forward == Growth::Exact ? Growth::Summed : Growth::Composed;
+}
 
 // The inputs of `drawn` in float64, contiguous, on the CPU: where gradients are known to be right by gradcheck.
 Args in_float64(const Case& c, const Drawn& drawn) {

@@ -14,7 +14,9 @@ namespace {
 
 using Random = std::mt19937_64;
 
-int64_t resolve(int64_t size, const Setting& at) { return size == kN ? at.n : size == kS ? at.s : size; }
+int64_t resolve(int64_t size, const Setting& at) {
+  return size == kN ? at.n : size == kS ? at.s : size;
+}
 
 Shape resolve(const Shape& shape, const Setting& at) {
   Shape out = shape;
@@ -22,12 +24,15 @@ Shape resolve(const Shape& shape, const Setting& at) {
   return out;
 }
 
-double uniform(Random& random, double low, double high) { return std::uniform_real_distribution<double>(low, high)(random); }
+double uniform(Random& random, double low, double high) {
+  return std::uniform_real_distribution<double>(low, high)(random);
+}
 
 double whole(Random& random, double low, double high, DType t) {
   if (t == kBool) return static_cast<double>(random() & 1);
   if (t == kUInt8) low = std::max(low, 0.0);
-  const auto first = static_cast<int64_t>(std::ceil(low)), last = std::max(first, static_cast<int64_t>(std::floor(high)));
+  const auto first = static_cast<int64_t>(std::ceil(low)),
+             last = std::max(first, static_cast<int64_t>(std::floor(high)));
   return static_cast<double>(std::uniform_int_distribution<int64_t>(first, last)(random));
 }
 
@@ -145,7 +150,9 @@ std::string describe(const Setting& at) {
                      at.specials ? " with NaN and inf" : "", at.seed, at.device);
 }
 
-bool differentiable(const Input& input) { return input.kind != Kind::Index && input.kind != Kind::Mask; }
+bool differentiable(const Input& input) {
+  return input.kind != Kind::Index && input.kind != Kind::Mask;
+}
 
 std::vector<std::pair<int64_t, int64_t>> sizes_of(const Case& c) {
   bool has_n = false, has_s = false;
@@ -185,8 +192,8 @@ Tensor lay_out(Array& a, DType dtype, Device device, Layout layout) {
 }
 
 Drawn draw(const Row& row, const Case& c, const Setting& at) {
-  const std::string key = fmt::format("{} {} {} {} {} {} {}", row.name, &c - row.cases.data(), at.dtype, at.n, at.s, at.seed,
-                                      at.specials);
+  const std::string key =
+      fmt::format("{} {} {} {} {} {} {}", row.name, &c - row.cases.data(), at.dtype, at.n, at.s, at.seed, at.specials);
   Random random(std::hash<std::string>{}(key));
   Drawn drawn;
   drawn.args.dtype = drawn.refs.dtype = at.dtype;
@@ -197,7 +204,8 @@ Drawn draw(const Row& row, const Case& c, const Setting& at) {
     const Input& input = c.inputs[i];
     Array a = values(random, input, i, at);
     const bool ties = input.kind == Kind::Distinct && at.layout == Layout::Expanded;
-    drawn.args.x.push_back(lay_out(a, dtype_of_input(input, at.dtype), at.device, ties ? Layout::Contiguous : at.layout));
+    drawn.args.x.push_back(
+        lay_out(a, dtype_of_input(input, at.dtype), at.device, ties ? Layout::Contiguous : at.layout));
     drawn.refs.x.push_back(std::move(a));
   }
   return drawn;
