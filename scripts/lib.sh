@@ -31,6 +31,10 @@ build_packages=(g++ cmake ninja-build ccache pkg-config libfmt-dev libeigen3-dev
 test_packages=(catch2 libbenchmark-dev dataset-fashion-mnist python3)
 demo_packages=(dataset-fashion-mnist)
 
+# The CUDA kernels take nvcc a long time: they are built where there is a GPU to run them (or TANTU_CMAKE_ARGS says so).
+cuda_switch=-DTANTU_CUDA=OFF
+command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1 && cuda_switch=-DTANTU_CUDA=AUTO
+
 # configure FOLDER [cmake arguments…]
 configure() {
   local folder=$1
