@@ -17,12 +17,8 @@ struct Philox4 {
   uint32_t x, y, z, w;
 };
 
-/// The words of counter (offset / 4, subsequence) under the key `seed`.
-TANTU_HD constexpr Philox4 philox(uint64_t seed, uint64_t offset, uint64_t subsequence) {
-  uint32_t k0 = static_cast<uint32_t>(seed), k1 = static_cast<uint32_t>(seed >> 32);
-  const uint64_t step = offset / kPhiloxStep;
-  Philox4 c{static_cast<uint32_t>(step), static_cast<uint32_t>(step >> 32), static_cast<uint32_t>(subsequence),
-            static_cast<uint32_t>(subsequence >> 32)};
+/// The ten rounds: the words of counter `c` under the key (k0, k1).
+TANTU_HD constexpr Philox4 philox_rounds(Philox4 c, uint32_t k0, uint32_t k1) {
   for (int round = 0; round < 10; ++round) {
     const uint64_t a = static_cast<uint64_t>(0xD2511F53u) * c.x, b = static_cast<uint64_t>(0xCD9E8D57u) * c.z;
     c = {static_cast<uint32_t>(b >> 32) ^ c.y ^ k0, static_cast<uint32_t>(b), static_cast<uint32_t>(a >> 32) ^ c.w ^ k1,
@@ -31,6 +27,14 @@ TANTU_HD constexpr Philox4 philox(uint64_t seed, uint64_t offset, uint64_t subse
     k1 += 0xBB67AE85u;
   }
   return c;
+}
+
+/// The words of (offset / 4, subsequence) under the key `seed`.
+TANTU_HD constexpr Philox4 philox(uint64_t seed, uint64_t offset, uint64_t subsequence) {
+  const uint64_t step = offset / kPhiloxStep;
+  return philox_rounds({static_cast<uint32_t>(step), static_cast<uint32_t>(step >> 32), static_cast<uint32_t>(subsequence),
+                        static_cast<uint32_t>(subsequence >> 32)},
+                       static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
 }
 
 /// A word as a float in (0, 1].
