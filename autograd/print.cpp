@@ -1,6 +1,8 @@
 #include <tantu/autograd/grad_mode.h>
 #include <tantu/core/print.h>
 
+#include <fmt/format.h>
+
 #include <ostream>
 
 namespace tantu {
