@@ -78,4 +78,11 @@ VGPU_API cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const
 VGPU_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel, int block_size,
                                                                    size_t dynamic_smem);
 
+// Driver functions: those of <cuda.h>
+VGPU_API cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags,
+                                             cudaDriverEntryPointQueryResult* status = nullptr);
+VGPU_API cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned version,
+                                                      unsigned long long flags,
+                                                      cudaDriverEntryPointQueryResult* status = nullptr);
+
 }  // namespace vgpu_abi

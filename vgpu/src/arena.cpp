@@ -34,6 +34,8 @@ void Arena::create(Device*, size_t capacity) {
 
 void Arena::protect(bool accessible) {
   if (high_) mprotect(base_, high_, accessible ? PROT_READ | PROT_WRITE : PROT_NONE);
+  for (auto [at, bytes] : mapped_)
+    mprotect(reinterpret_cast<void*>(at), bytes, accessible ? PROT_READ | PROT_WRITE : PROT_NONE);
   accessible_ = accessible;
 }
 
@@ -138,10 +140,13 @@ void Arena::release(uint64_t address) {
 
 const std::pair<const uint64_t, Allocation>* Arena::find(const void* p) const {
   uint64_t a = reinterpret_cast<uint64_t>(p);
-  auto it = live_.upper_bound(a);
-  if (it == live_.begin()) return nullptr;
-  --it;
-  return a < it->first + std::max<size_t>(it->second.bytes, 1) ? &*it : nullptr;
+  for (auto* blocks : {&live_, &extents_}) {
+    auto it = blocks->upper_bound(a);
+    if (it == blocks->begin()) continue;
+    --it;
+    if (a < it->first + std::max<size_t>(it->second.bytes, 1)) return &*it;
+  }
+  return nullptr;
 }
 
 Allocation* Arena::exact(const void* p) {
@@ -155,6 +160,8 @@ void Arena::clear() {
   quarantine_.clear();
   quarantined_ = used_ = 0;
   bump_ = unit;  // there is something before the first block, too
+  while (!mapped_.empty()) unmap(mapped_.begin()->first, mapped_.begin()->second);
+  windows_.clear();
   if (high_) madvise(base_, high_, MADV_DONTNEED);
   poison_region(base_, high_);
 }

@@ -104,9 +104,9 @@ void read_environment(Config& c) {
 
 Config& config() {
   static Config* ready = nullptr;
-  static std::mutex* mutex = new std::mutex;
+  static std::mutex mutex;
   if (Config* c = __atomic_load_n(&ready, __ATOMIC_ACQUIRE)) return *c;
-  std::lock_guard lock(*mutex);
+  std::lock_guard lock(mutex);
   if (!ready) {
     auto* c = new Config;
     try {

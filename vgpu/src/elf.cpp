@@ -104,10 +104,10 @@ std::string Module::name_of(const void* address) const {
 }
 
 Module& module_of(const void* address) {
-  static std::mutex* mutex = new std::mutex;
+  static std::mutex mutex;
   static auto* known = new std::map<uint64_t, Module*>;
   Search search{reinterpret_cast<uint64_t>(address), nullptr};
-  std::lock_guard lock(*mutex);
+  std::lock_guard lock(mutex);
   dl_iterate_phdr(visit, &search);
   if (!search.module) {
     search.module = new Module;

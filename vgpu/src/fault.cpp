@@ -1,5 +1,6 @@
 #include "fault.h"
 
+#include "immortal.h"
 #include "launch.h"
 #include "runtime.h"
 #include "sanitizers.h"
@@ -9,6 +10,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -20,19 +22,15 @@ namespace vgpu {
 namespace rt {
 namespace {
 
-std::mutex& text_mutex() {
-  static std::mutex* m = new std::mutex;
-  return *m;
-}
+std::mutex text_mutex;
 std::string& text() {
-  static std::string* t = new std::string;
-  return *t;
+  return immortal<std::string>();
 }
 
 }  // namespace
 
 void report(const std::string& message, bool fault) {
-  std::lock_guard lock(text_mutex());
+  std::lock_guard lock(text_mutex);
   text() = "vgpu: " + message;
   if (!fault || config().quiet) return;
   std::fprintf(stderr, "%s\n", text().c_str());
@@ -111,13 +109,46 @@ namespace {
 struct sigaction old_segv, old_bus;
 constexpr int spin_signal = SIGURG;
 
-/// Runs on the abandoned fiber's own stack, emptied.
-void landing() {
-  tl_worker->leave();
+std::string describe(const void* address) {
+  Device* d = device_of(address);
+  if (!d) return "address " + hex(reinterpret_cast<uint64_t>(address));
+  std::string what = "memory of vgpu:" + std::to_string(d->id);
+  auto* a = d->arena.find(address);
+  if (!a) return what + " (no live allocation at " + hex(reinterpret_cast<uint64_t>(address)) + ")";
+  return what + " (buffer of " + std::to_string(a->second.bytes) + " bytes + " +
+         std::to_string(reinterpret_cast<uint64_t>(address) - a->first) + ")";
 }
 
-void leave_from_handler(ucontext_t* context, Worker& w) {
-  w.faulted = true;
+std::string fault_text(const Worker& w) {
+  const void* at = w.signal_address;
+  Device* d = device_of(at);
+  std::string message = "illegal address: " + describe(at);
+  if (w.signal == spin_signal)
+    message = "a block made no progress for " + std::to_string(config().watchdog) + " s: spin-wait";
+  else if (w.signal == SIGBUS) message = "misaligned or unbacked access to " + describe(at);
+  else if (w.stacks.in_guard(at)) message = "device stack overflow";
+  else if (d && d->arena.find(at))
+    message = "vgpu:" + std::to_string(d->id) + " memory used from another device without peer access";
+  return message + " in " + where(w) + ", thread (" + std::to_string(threadIdx.x) + "," + std::to_string(threadIdx.y) +
+         "," + std::to_string(threadIdx.z) + ")";
+}
+
+/// Where a signal handler sends the faulting thread: runs on the fiber's own stack, emptied, as ordinary code.
+void landing() {
+  Worker& w = *tl_worker;
+  unpoison_region(w.current->stack->base, w.current->stack->size);
+  if (w.signal == spin_signal && !config().quiet) backtrace_symbols_fd(w.frames, w.frame_count, 2);
+  int error = w.signal == spin_signal               ? 702
+              : w.signal == SIGBUS                  ? 716
+              : w.stacks.in_guard(w.signal_address) ? 719
+                                                    : 700;
+  w.fault(error, [&] { return fault_text(w); });
+}
+
+/// Inside a signal handler: notes what happened and lets the thread go on at landing().
+void leave_from_handler(int signal, void* address, ucontext_t* context, Worker& w) {
+  w.signal = signal;
+  w.signal_address = address;
   char* top = w.current->stack->top();
 #if defined(__x86_64__)
   context->uc_mcontext.gregs[REG_RSP] = reinterpret_cast<greg_t>(top - 8);
@@ -132,40 +163,6 @@ void leave_from_handler(ucontext_t* context, Worker& w) {
 #endif
 }
 
-std::string describe(const void* address) {
-  Device* d = device_of(address);
-  if (!d) return "address " + hex(reinterpret_cast<uint64_t>(address));
-  std::string what = "memory of vgpu:" + std::to_string(d->id);
-  auto* a = d->arena.find(address);
-  if (!a) return what + " (no live allocation at " + hex(reinterpret_cast<uint64_t>(address)) + ")";
-  return what + " (buffer of " + std::to_string(a->second.bytes) + " bytes + " +
-         std::to_string(reinterpret_cast<uint64_t>(address) - a->first) + ")";
-}
-
-void kernel_fault(int signal, siginfo_t* info, ucontext_t* context, Worker& w) {
-  std::string message;
-  int error = 700;
-  if (signal == SIGBUS) {
-    error = 716;
-    message = "misaligned or unbacked access to " + describe(info->si_addr);
-  } else if (w.stacks.in_guard(info->si_addr)) {
-    error = 719;
-    message = "device stack overflow";
-  } else if (Device* d = device_of(info->si_addr)) {
-    message = d->arena.find(info->si_addr)
-                  ? "vgpu:" + std::to_string(d->id) + " memory used from another device without peer access"
-                  : "illegal address: " + describe(info->si_addr);
-  } else {
-    message = "illegal address: " + describe(info->si_addr);
-  }
-  message += " in " + where(w) + ", thread (" + std::to_string(threadIdx.x) + "," + std::to_string(threadIdx.y) + "," +
-             std::to_string(threadIdx.z) + ")";
-  int none = 0;
-  if (w.launch->error.compare_exchange_strong(none, error)) report(message, true);
-  if (config().abort_on_fault) std::abort();
-  leave_from_handler(context, w);
-}
-
 void host_fault(void* address) {
   std::string message =
       "HOST code touched " + describe(address) + "; device memory is reached through cudaMemcpy or a kernel only";
@@ -177,7 +174,7 @@ void host_fault(void* address) {
 
 void on_signal(int signal, siginfo_t* info, void* data) {
   Worker* w = tl_worker;
-  if (w && w->current) return kernel_fault(signal, info, static_cast<ucontext_t*>(data), *w);
+  if (w && w->current) return leave_from_handler(signal, info->si_addr, static_cast<ucontext_t*>(data), *w);
   struct sigaction& old = signal == SIGBUS ? old_bus : old_segv;
   static volatile sig_atomic_t passed_on = 0;
   if (passed_on)  // whoever came next has given it back
@@ -187,29 +184,20 @@ void on_signal(int signal, siginfo_t* info, void* data) {
   if (device_of(info->si_addr)) host_fault(info->si_addr);
 }
 
-void on_spin(int, siginfo_t*, void* data) {
+void on_spin(int signal, siginfo_t*, void* data) {
   Worker* w = tl_worker;
   if (!w || !w->current) return;
-  int none = 0;
-  if (w->launch->error.compare_exchange_strong(none, 702)) {
-    report("a block made no progress for " + std::to_string(config().watchdog) + " s: spin-wait in " + where(*w) +
-               ", thread (" + std::to_string(threadIdx.x) + "," + std::to_string(threadIdx.y) + "," +
-               std::to_string(threadIdx.z) + ")",
-           true);
-    if (!config().quiet) {
-      void* frames[32];
-      backtrace_symbols_fd(frames, backtrace(frames, 32), 2);
-    }
-  }
-  if (config().abort_on_fault) std::abort();
-  leave_from_handler(static_cast<ucontext_t*>(data), *w);
+  const int saved = errno;
+  w->frame_count = backtrace(w->frames, 32);
+  errno = saved;
+  leave_from_handler(signal, nullptr, static_cast<ucontext_t*>(data), *w);
 }
 
 }  // namespace
 
 void install_handlers() {
-  static std::mutex* mutex = new std::mutex;
-  std::lock_guard lock(*mutex);
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
   struct sigaction action = {}, now = {};
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -263,11 +251,11 @@ void check_alignment(const void* ptr, size_t bytes, const char* file, int line) 
 }
 
 std::string last_report() {
-  std::lock_guard lock(text_mutex());
+  std::lock_guard lock(text_mutex);
   return text();
 }
 void clear_report() {
-  std::lock_guard lock(text_mutex());
+  std::lock_guard lock(text_mutex);
   text().clear();
 }
 

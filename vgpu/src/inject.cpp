@@ -1,3 +1,4 @@
+#include "immortal.h"
 #include "runtime.h"
 
 #include <cstring>
@@ -20,8 +21,7 @@ struct Faults {
   long total = 0, fired = 0;
 };
 Faults& faults() {
-  static Faults* f = new Faults;
-  return *f;
+  return immortal<Faults>();
 }
 std::atomic<bool> active{false};
 

@@ -26,9 +26,9 @@ struct Kernel {
 
 /// What is known of each launched kernel.
 Kernel& kernel_info(const void* kernel) {
-  static std::mutex* mutex = new std::mutex;
+  static std::mutex mutex;
   static auto* known = new std::unordered_map<const void*, std::unique_ptr<Kernel>>;
-  std::lock_guard lock(*mutex);
+  std::lock_guard lock(mutex);
   auto& slot = (*known)[kernel];
   if (slot) return *slot;
   slot = std::make_unique<Kernel>();

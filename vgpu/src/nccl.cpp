@@ -39,9 +39,8 @@ struct Group {
   std::vector<Init> inits;
 };
 Group& group() {
-  static thread_local Group* g = nullptr;
-  if (!g) g = new Group;  // kept for the thread's life: no destructor order to get wrong
-  return *g;
+  static thread_local Group g;
+  return g;
 }
 
 ncclResult_t refuse(ncclResult_t result, const std::string& text) {
@@ -225,10 +224,9 @@ const char* ncclGetErrorString(ncclResult_t result) {
   return result >= 0 && result <= ncclInProgress ? texts[result] : "unknown result code";
 }
 const char* ncclGetLastError(ncclComm_t) {
-  static thread_local std::string* text = nullptr;
-  if (!text) text = new std::string;
-  *text = vgpu::last_report();
-  return text->c_str();
+  static thread_local std::string text;
+  text = vgpu::last_report();
+  return text.c_str();
 }
 
 ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId id, int rank) {

@@ -2,6 +2,7 @@
 
 #include "config.h"
 #include "fault.h"
+#include "immortal.h"
 #include "sanitizers.h"
 
 #include <linux/futex.h>
@@ -76,8 +77,7 @@ struct Pool {
   bool dead = false;
 };
 Pool& pool() {
-  static Pool* p = new Pool;
-  return *p;
+  return immortal<Pool>();
 }
 
 uint64_t gcd_step(uint64_t blocks, uint64_t random) {

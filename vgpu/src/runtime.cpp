@@ -1,5 +1,6 @@
 #include "runtime.h"
 
+#include "immortal.h"
 #include "pool.h"
 
 #include <cstdio>
@@ -18,9 +19,8 @@ Stream* new_default_stream(Device* d) {
   return s;
 }
 
-Runtime* create() {
+void create(Runtime* r) {
   Config& c = config();
-  auto* r = new Runtime;
   for (int i = 0; i < c.devices; ++i) {
     auto d = std::make_unique<Device>();
     d->id = i;
@@ -33,7 +33,6 @@ Runtime* create() {
   if (c.devices && !c.quiet)
     std::fprintf(stderr, "vgpu: %d virtual device(s), seed %llu, %d worker(s): CPU emulation, not a GPU\n", c.devices,
                  static_cast<unsigned long long>(c.seed.load()), c.workers);
-  return r;
 }
 
 Runtime* created = nullptr;
@@ -41,7 +40,10 @@ Runtime* created = nullptr;
 }  // namespace
 
 Runtime& runtime() {
-  static Runtime* r = created = create();
+  static Runtime* r = [] {
+    create(&immortal<Runtime>());
+    return created = &immortal<Runtime>();
+  }();
   return *r;
 }
 

@@ -87,6 +87,8 @@ struct FunctionOp final : Op {
   double cost() override { return nanoseconds; }
 };
 
+constexpr size_t vm_page = 2 << 20;  ///< granularity of the virtual-memory calls
+
 struct Allocation {
   size_t bytes, span;
   bool freed = false;  ///< cudaFreeAsync has been queued
@@ -102,7 +104,16 @@ class Arena {
   /// The live allocation that holds the address, or null.
   const std::pair<const uint64_t, Allocation>* find(const void* p) const;
   Allocation* exact(const void* p);
-  bool contains(const void* p) const { return p >= base_ && p < base_ + reserve_; }
+  bool contains(const void* p) const {
+    return (p >= base_ && p < base_ + reserve_) || (!windows_.empty() && in_window(reinterpret_cast<uint64_t>(p)));
+  }
+  // Virtual-memory calls: address windows, pieces mapped into them, and the bytes that they take.
+  void* reserve(size_t bytes);
+  bool unreserve(uint64_t at, size_t bytes);
+  bool map(uint64_t at, size_t bytes);
+  bool unmap(uint64_t at, size_t bytes);
+  bool take(size_t bytes) { return bytes <= capacity_ - used_ ? used_ += bytes, true : false; }
+  void give(size_t bytes) { used_ -= bytes < used_ ? bytes : used_; }
   void open();
   void close();
   void clear();
@@ -116,6 +127,8 @@ class Arena {
   void add_hole(uint64_t at, size_t span);
   void evict();
   void protect(bool accessible);
+  bool in_window(uint64_t at) const;
+  void join_extents();
   char* base_ = nullptr;
   size_t reserve_ = 0, capacity_ = 0, bump_ = 0, high_ = 0, used_ = 0;
   int opened_ = 0;
@@ -124,6 +137,8 @@ class Arena {
   std::map<uint64_t, size_t> holes_;
   std::deque<std::pair<uint64_t, size_t>> quarantine_;
   size_t quarantined_ = 0;
+  std::map<uint64_t, size_t> windows_, mapped_;
+  std::map<uint64_t, Allocation> extents_;  ///< mapped pieces, neighbours joined
 };
 
 struct Device {

@@ -107,6 +107,8 @@ struct alignas(128) Worker {
   char* tls_base = nullptr;
   char sync_start = 0, sync_end = 0, sync_barrier[2] = {0, 0}, sync_warp[32];  ///< addresses for the race checker
   PendingCopy* free_copies = nullptr;
+  int signal = 0, frame_count = 0;  ///< of the fault that a signal handler saw
+  void *signal_address = nullptr, *frames[32];
 
   uint16_t order[max_lanes];
   uint16_t ready[max_lanes];

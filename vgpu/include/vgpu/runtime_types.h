@@ -150,6 +150,13 @@ struct cudaDeviceProp {
   int memoryPoolsSupported, clusterLaunch;
 };
 
+enum cudaDriverEntryPointQueryResult {
+  cudaDriverEntryPointSuccess = 0,
+  cudaDriverEntryPointSymbolNotFound = 1,
+  cudaDriverEntryPointVersionNotSufficent = 2
+};
+constexpr unsigned long long cudaEnableDefault = 0;
+
 enum cudaLaunchAttributeID {
   cudaLaunchAttributeIgnore = 0,
   cudaLaunchAttributeCooperative = 2,
