@@ -27,8 +27,8 @@ void note(const trace::Event& event, void* context) {
 TEST_CASE("anomaly mode names the forward line of the operation that made a NaN") {
   Tensor x = tensor({0.0, 1.0}, {.requires_grad = true});
   const Tensor y = x * 0;
+  const int line = __LINE__ + 1;
   const Tensor z = sqrt(y);
-  const int line = __LINE__;
   const Tensor loss = (z * 0).sum();
   {
     AnomalyMode anomaly;
@@ -51,8 +51,8 @@ TEST_CASE("anomaly mode passes what is finite, and does not look at gradients no
 
 TEST_CASE("gradients carry the line of their forward operation") {
   Tensor x = tensor({0.5}, {.requires_grad = true});
+  const int forward = __LINE__ + 1;
   const Tensor y = exp(x);
-  const int forward = __LINE__;
   Seen seen;
   trace::set_sink(note, &seen);
   y.backward();
