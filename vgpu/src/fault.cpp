@@ -190,6 +190,11 @@ void on_spin(int signal, siginfo_t*, void* data) {
   const int saved = errno;
   w->frame_count = backtrace(w->frames, 32);
   errno = saved;
+  if (tsan()) {  // it delivers this signal late, from where a fiber can't be left
+    w->signal = signal;
+    std::fprintf(stderr, "vgpu: %s\n", fault_text(*w).c_str());
+    std::abort();
+  }
   leave_from_handler(signal, nullptr, static_cast<ucontext_t*>(data), *w);
 }
 
