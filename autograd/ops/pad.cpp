@@ -69,7 +69,8 @@ int64_t source_of(std::string_view mode, int64_t i, int64_t n) {
   return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i;
 }
 
-Tensor pad_dim(const Tensor& x, int d, int64_t before, int64_t after, std::string_view mode) {
+// For each position of padded dimension d, where it comes from; shaped to broadcast with those of other dimensions.
+Tensor sources(const Tensor& x, int d, int64_t before, int64_t after, std::string_view mode) {
   const int64_t n = x.sizes()[d];
   TANTU_CHECK(n > 0, ShapeError, "pad: Expected non-zero size in dimension {} for {} padding, but got {}", d, mode, x.sizes());
   TANTU_CHECK(mode != "reflect" || (before < n && after < n), ShapeError,
@@ -79,7 +80,9 @@ Tensor pad_dim(const Tensor& x, int d, int64_t before, int64_t after, std::strin
               "pad: Padding value causes wrapping around more than once: ({}, {}) at dimension {} of input {}", before, after, d, x.sizes());
   std::vector<int64_t> from;
   for (int64_t i = -before; i < n + after; ++i) from.push_back(source_of(mode, i, n));
-  return index_select(x, d, tensor(from, {.device = x.device()}));
+  Shape shape = Dims::filled(x.sizes().size() - d, 1);
+  shape[0] = static_cast<int64_t>(from.size());
+  return tensor(from, {.device = x.device()}).view(shape);
 }
 
 }  // namespace
@@ -90,13 +93,12 @@ Tensor pad(const Tensor& x, const std::vector<int64_t>& pads, std::string_view m
   TANTU_CHECK(mode == "reflect" || mode == "replicate" || mode == "circular", ValueError,
               "pad: Unrecognised padding mode {} (there are constant, reflect, replicate and circular)", mode);
   padded_shape(x, pads);
-  Tensor y = x;
-  const int rank = x.sizes().size();
-  for (int d = 0; d < rank; ++d) {
-    const int64_t before = pad_before(pads, rank, d), after = pad_after(pads, rank, d);
-    if (before != 0 || after != 0) y = pad_dim(y, d, before, after, mode);
-  }
-  return y.is_same(x) ? clone(x) : y;
+  // One indexing from the first padded dimension on: gradients of repeated elements are added up once.
+  const int rank = x.sizes().size(), first = rank - static_cast<int>(pads.size() / 2);
+  if (first == rank) return clone(x);
+  IndexList indices{Ellipsis};
+  for (int d = first; d < rank; ++d) indices.push_back(sources(x, d, pad_before(pads, rank, d), pad_after(pads, rank, d), mode));
+  return index(x, indices);
 }
 
 }  // namespace tantu
