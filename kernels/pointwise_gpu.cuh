@@ -69,26 +69,27 @@ struct GpuRow {
   Launcher backward[3][2] = {};  // [input][float, double]
 };
 
+template <Row row, int which>
+void add_backward(GpuRow& r) {
+  if constexpr (RowOf<row>::gradient[which] == kComputed) {
+    r.backward[which][0] = backward_row<row, which, float>;
+    r.backward[which][1] = backward_row<row, which, double>;
+  }
+}
+
 template <Row row>
 GpuRow gpu_row() {
   using R = RowOf<row>;
   GpuRow r;
   r.arity = R::arity;
-  r.forward[0] = forward_row<row, float>;
-  r.forward[1] = forward_row<row, double>;
-  if constexpr (R::rule != kToFloat) r.forward[2] = forward_row<row, int64_t>;
-  if constexpr (R::rule != kToBool) {
-    r.backward[0][0] = backward_row<row, 0, float>;
-    r.backward[0][1] = backward_row<row, 0, double>;
-    if constexpr (R::arity > 1) {
-      r.backward[1][0] = backward_row<row, 1, float>;
-      r.backward[1][1] = backward_row<row, 1, double>;
-    }
-    if constexpr (R::arity > 2) {
-      r.backward[2][0] = backward_row<row, 2, float>;
-      r.backward[2][1] = backward_row<row, 2, double>;
-    }
+  if constexpr (takes_floats(R::rule)) {
+    r.forward[0] = forward_row<row, float>;
+    r.forward[1] = forward_row<row, double>;
   }
+  if constexpr (takes_integers(R::rule)) r.forward[2] = forward_row<row, int64_t>;
+  add_backward<row, 0>(r);
+  if constexpr (R::arity > 1) add_backward<row, 1>(r);
+  if constexpr (R::arity > 2) add_backward<row, 2>(r);
   return r;
 }
 

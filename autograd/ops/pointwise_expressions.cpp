@@ -23,15 +23,17 @@ struct Entry {
   Expression of[3] = {};
 };
 
+template <Row row, int which>
+constexpr void add_expression(Entry& e) {
+  if constexpr (RowOf<row>::gradient[which] == kComputed) e.of[which] = expression<row, which>;
+}
+
 template <Row row>
 constexpr Entry entry() {
-  using R = RowOf<row>;
   Entry e;
-  if constexpr (R::rule != kToBool) {
-    e.of[0] = expression<row, 0>;
-    if constexpr (R::arity > 1) e.of[1] = expression<row, 1>;
-    if constexpr (R::arity > 2) e.of[2] = expression<row, 2>;
-  }
+  [&]<int... I>(std::integer_sequence<int, I...>) {
+    (add_expression<row, I>(e), ...);
+  }(std::make_integer_sequence<int, RowOf<row>::arity>{});
   return e;
 }
 

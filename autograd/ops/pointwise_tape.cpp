@@ -1,158 +1,21 @@
 #include <tantu/autograd/ops/pointwise_tape.h>
 
 #include <tantu/autograd/ops.h>
-#include <tantu/kernels/pointwise_rows.h>
+#include <tantu/autograd/ops/pointwise_call.h>
 
 #include <array>
+#include <string>
+#include <utility>
 
-namespace tantu {
-
-namespace {
-
-constexpr int kMaxArity = 3;
-
-// A higher kind of number: bool < integer < floating.
-int kind(DType t) { return is_floating(t) ? 2 : t == kBool ? 0 : 1; }
-
-DType combine(DType higher, bool has_higher, DType lower, bool has_lower) {
-  if (!has_lower) return higher;
-  if (!has_higher) return lower;
-  return kind(lower) > kind(higher) ? lower : higher;
-}
-
-DType result_type_of(const Operand* operands, int count) {
-  DType types[3] = {kBool, kBool, kBool};  // tensors with dimensions, 0-dim tensors, numbers
-  bool has[3] = {};
-  for (int i = 0; i < count; ++i) {
-    const Operand& o = operands[i];
-    const int priority = !o.is_tensor() ? 2 : o.tensor().dim() == 0 ? 1 : 0;
-    const DType t = o.is_tensor() ? o.tensor().dtype() : o.scalar().dtype();
-    types[priority] = has[priority] ? promote_types(types[priority], t) : t;
-    has[priority] = true;
-  }
-  const DType tensors = combine(types[0], has[0], types[1], has[1]);
-  return combine(tensors, has[0] || has[1], types[2], has[2]);
-}
-
-}  // namespace
-
-DType result_type(std::initializer_list<const Operand*> operands) {
-  DType result = kBool;
-  std::vector<Operand> list;
-  for (const Operand* o : operands) list.push_back(*o);
-  result = result_type_of(list.data(), static_cast<int>(list.size()));
-  return result;
-}
-
-namespace pointwise {
+namespace tantu::pointwise {
 
 namespace {
-
-// What a call works on: its operands as views of one shape, and the dtypes it computes in and gives.
-struct Call {
-  Shape shape;
-  Device device;
-  DType dtype;    // of the promoted operands
-  DType compute;  // float32, float64 or int64
-  double numbers[kMaxArity];
-  int64_t integers[kMaxArity];
-  std::array<Tensor, kMaxArity> kept;  // numbers that had to become tensors
-  ConstView views[kMaxArity];
-};
-
-DType compute_type(DType t) { return t == kFloat64 ? kFloat64 : is_floating(t) ? kFloat32 : kInt64; }
-
-const Tensor& tensor_of(const Operand& o) {
-  static const Tensor none;
-  return o.is_tensor() ? o.tensor() : none;
-}
-
-Device device_of(const RowInfo& row, const Operand* operands) {
-  const Tensor* first = nullptr;
-  bool same = true;
-  for (int i = 0; i < row.arity; ++i) {
-    if (!operands[i].is_tensor()) continue;
-    const Tensor& t = operands[i].tensor();
-    if (!first) first = &t;
-    else if (!(t.device() == first->device())) same = false;
-  }
-  if (!first) return kCPU;
-  if (same) return first->device();
-  // A 0-dim CPU tensor counts as a number, as in PyTorch; the caller moves it.
-  Device home = kCPU;
-  for (int i = 0; i < row.arity; ++i)
-    if (operands[i].is_tensor() && !(operands[i].tensor().device().is_cpu() && operands[i].tensor().dim() == 0)) {
-      home = operands[i].tensor().device();
-      break;
-    }
-  for (int i = 0; i < row.arity; ++i)
-    if (operands[i].is_tensor() && !(operands[i].tensor().device() == home) &&
-        !(operands[i].tensor().device().is_cpu() && operands[i].tensor().dim() == 0))
-      return tape::common_device(row.name, {{"a", &tensor_of(operands[0])},
-                                            {"b", &tensor_of(operands[row.arity > 1 ? 1 : 0])},
-                                            {"c", &tensor_of(operands[row.arity > 2 ? 2 : 0])}});
-  return home;
-}
-
-void prepare(Call& call, const RowInfo& row, const Operand* operands, const Shape* out_shape) {
-  call.device = device_of(row, operands);
-  call.dtype = result_type_of(operands, row.arity);
-  if (row.rule == kToFloat && is_integral(call.dtype)) call.dtype = kFloat32;
-  call.compute = compute_type(call.dtype);
-  bool first = true;
-  for (int i = 0; i < row.arity; ++i) {
-    if (!operands[i].is_tensor()) continue;
-    const Shape& sizes = operands[i].tensor().sizes();
-    call.shape = first ? sizes : broadcast_shapes(row.name, call.shape, sizes);
-    first = false;
-  }
-  if (out_shape) {
-    TANTU_CHECK(broadcast_shapes(row.name, *out_shape, call.shape) == *out_shape, ShapeError,
-                "{}_: output with shape {} doesn't match the broadcast shape {}", row.name, *out_shape, call.shape);
-    call.shape = *out_shape;
-  }
-  for (int i = 0; i < row.arity; ++i) {
-    const Operand& o = operands[i];
-    if (o.is_tensor()) {
-      if (o.tensor().device() == call.device) {
-        call.views[i] = o.tensor().in();
-      } else {
-        call.kept[static_cast<size_t>(i)] = o.tensor().detach().to(call.device);
-        call.views[i] = std::as_const(call.kept[static_cast<size_t>(i)]).in();
-      }
-    } else if (call.device.is_cpu()) {
-      // The number itself is the operand: a view of stride 0 over one value on this stack.
-      ConstView& v = call.views[i];
-      v.device = kCPU;
-      if (o.scalar().is_floating()) {
-        call.numbers[i] = o.scalar().to_double();
-        v.data = &call.numbers[i];
-        v.dtype = kFloat64;
-      } else {
-        call.integers[i] = o.scalar().to_int64();
-        v.data = &call.integers[i];
-        v.dtype = kInt64;
-      }
-    } else {
-      call.kept[static_cast<size_t>(i)] = full({}, o.scalar(), {.dtype = call.dtype, .device = call.device});
-      call.views[i] = std::as_const(call.kept[static_cast<size_t>(i)]).in();
-    }
-    if (!(call.views[i].sizes == call.shape)) {
-      static_cast<BasicView<const void*>&>(call.views[i]) = call.views[i].broadcast_to(call.shape);
-    }
-  }
-}
-
-void launch(const RowInfo& info_of, Row row, Call& call, Tensor& y, const Params& params) {
-  if (y.numel() == 0) return;
-  on_device(call.device, info_of.name, [&](auto& ctx) { pointwise_forward(ctx, row, call.views, y.out(), call.compute, params); });
-}
 
 // The tape's node for every row: derivatives come from the row's own text.
 class PointwiseNode final : public tape::Node {
  public:
-  PointwiseNode(Row row, const Params& params, const Operand* operands, DType dtype)
-      : Node(grad_name(row)), row_(row), params_(params), dtype_(dtype) {
+  PointwiseNode(Row row, const Params& params, const Operand* operands)
+      : Node(grad_name(row)), row_(row), params_(params) {
     const RowInfo& of = info(row);
     for (int i = 0; i < of.arity; ++i) {
       is_number_[i] = !operands[i].is_tensor();
@@ -162,16 +25,18 @@ class PointwiseNode final : public tape::Node {
 
   TensorList apply(TensorList& grads) override {
     const RowInfo& of = info(row_);
-    const Tensor g = materialized(grads, 0);
-    Tensor operands[5];
-    operands[0] = g;
+    Values values;
+    values.tensors[0] = materialized(grads, 0);
     int next = 0;
-    for (int i = 0; i < of.arity; ++i)
-      if (of.saves & (1 << i)) operands[1 + i] = is_number_[i] ? full({}, numbers_[i], {.dtype = dtype_, .device = g.device()}) : saved(next++);
-    if (of.saves & kY) operands[4] = saved(next);
+    for (int i = 0; i < of.arity; ++i) {
+      if (!(of.saves & (1 << i))) continue;
+      if (is_number_[i]) values.numbers[1 + i] = &numbers_[i];
+      else values.tensors[1 + i] = saved(next++);
+    }
+    if (of.saves & kY) values.tensors[4] = saved(next);
     TensorList result(edges.size());
     for (int i = 0; i < of.arity; ++i)
-      if (needs(i)) result[static_cast<size_t>(i)] = of.passes_g[i] ? g : derivative(row_, i, operands, params_);
+      if (needs(i)) result[static_cast<size_t>(i)] = derivative(row_, i, values, params_);
     return result;
   }
 
@@ -200,24 +65,36 @@ class PointwiseNode final : public tape::Node {
  private:
   Row row_;
   Params params_;
-  DType dtype_;
   bool is_number_[kMaxArity] = {};
   double numbers_[kMaxArity] = {};
 };
 
 bool wants(const RowInfo& of, const Operand* operands) {
-  if (!is_grad_enabled() || of.rule == kToBool) return false;
+  if (!is_grad_enabled() || of.rule == kToBool || of.rule == kIntegers) return false;
   for (int i = 0; i < of.arity; ++i)
     if (operands[i].is_tensor() && operands[i].tensor().requires_grad()) return true;
   return false;
 }
 
-void fill_node(tape::Node& node, const RowInfo& of, const Operand* operands, Tensor& y) {
+Ref<tape::Node> make_node(Row row, const RowInfo& of, const Operand* operands, const Params& params, Tensor& y) {
+  Ref<tape::Node> node(new PointwiseNode(row, params, operands));
+  node->edges.reserve(static_cast<size_t>(of.arity));
   for (int i = 0; i < of.arity; ++i) {
-    node.edges.push_back(operands[i].is_tensor() ? tape::edge_of(operands[i].tensor()) : tape::Edge{});
-    if ((of.saves & (1 << i)) && operands[i].is_tensor()) node.saved_tensors.emplace_back(operands[i].tensor());
+    node->edges.push_back(operands[i].is_tensor() ? tape::edge_of(operands[i].tensor()) : tape::Edge{});
+    if (!(of.saves & (1 << i)) || !operands[i].is_tensor()) continue;
+    const Tensor& x = operands[i].tensor();  // about to be overwritten where it is y itself
+    node->saved_tensors.emplace_back(x.is_same(y) ? x.clone() : x);
   }
-  if (of.saves & kY) node.saved_tensors.push_back(tape::Saved::output(y));
+  if (of.saves & kY) node->saved_tensors.push_back(tape::Saved::output(y));
+  return node;
+}
+
+// Whether the write can do without views: y is one of the plain operands, and no other shares its memory.
+bool is_plain_inplace(const RowInfo& of, const Tensor& y, const Operand* operands) {
+  if (of.rule == kToBool || !is_plain(of, operands)) return false;
+  for (int i = 1; i < of.arity; ++i)
+    if (operands[i].tensor().impl().storage == y.impl().storage && !operands[i].tensor().is_same(y)) return false;
+  return true;
 }
 
 }  // namespace
@@ -225,15 +102,17 @@ void fill_node(tape::Node& node, const RowInfo& of, const Operand* operands, Ten
 Tensor apply(Row row, const Operand* operands, const Params& params, Site at) {
   const RowInfo& of = info(row);
   tape::Op op(of.name, at);
-  Call call;
-  prepare(call, of, operands, nullptr);
-  Tensor y = make_tensor(of.name, call.shape, of.rule == kToBool ? kBool : call.dtype, call.device);
-  launch(of, row, call, y, params);
-  if (wants(of, operands)) {
-    Ref<tape::Node> node(new PointwiseNode(row, params, operands, call.dtype));
-    fill_node(*node, of, operands, y);
-    tape::adopt(node, y);
+  Tensor y;
+  if (is_plain(of, operands)) {
+    const Tensor& a = operands[0].tensor();
+    y = make_tensor(of.name, a.sizes(), of.rule == kToBool ? kBool : a.dtype(), kCPU);
+    launch_plain(row, operands, y, params);
+  } else {
+    const Call call(row, operands, params);
+    y = make_tensor(of.name, call.shape, of.rule == kToBool ? kBool : call.dtype, call.device);
+    call.launch(row, y, params);
   }
+  if (wants(of, operands)) tape::adopt(make_node(row, of, operands, params, y), y);
   return y;
 }
 
@@ -241,18 +120,19 @@ Tensor& apply_(Row row, Tensor& y, const Operand* operands, const Params& params
   const RowInfo& of = info(row);
   tape::Op op(of.name, at);
   tape::check_inplace(of.name, y);
-  Call call;
-  prepare(call, of, operands, &y.sizes());
-  TANTU_CHECK(of.rule == kToBool || can_cast(call.dtype, y.dtype()), DTypeError,
-              "{}_: result type {} can't be cast to the desired output type {}", of.name, call.dtype, y.dtype());
-  const bool record = wants(of, operands);
   Ref<tape::Node> node;
-  if (record) {
-    node = Ref<tape::Node>(new PointwiseNode(row, params, operands, call.dtype));
-    fill_node(*node, of, operands, y);
+  const auto note = [&] {
+    if (wants(of, operands)) node = make_node(row, of, operands, params, y);
+  };
+  if (is_plain_inplace(of, y, operands)) {
+    note();
+    launch_plain(row, operands, y, params);
+  } else {
+    const Call call(row, y, operands, params);
+    note();
+    call.launch(row, y, params);
   }
-  launch(of, row, call, y, params);
-  if (!record) {
+  if (!node) {
     tape::written(y);
     return y;
   }
@@ -261,27 +141,40 @@ Tensor& apply_(Row row, Tensor& y, const Operand* operands, const Params& params
   return y;
 }
 
-Tensor derivative(Row row, int which, const Tensor (&operands)[5], const Params& params) {
+Tensor derivative(Row row, int which, const Values& values, const Params& params) {
   const RowInfo& of = info(row);
-  if (is_grad_enabled()) return derivative_expression(row, which, operands, params);
-  const Tensor& g = operands[0];
-  Shape shape = g.sizes();
+  const Tensor& g = values.tensors[0];
+  if (of.gradient[which] == kPasses) return g;
+  if (of.gradient[which] == kZero) return zeros_like(g);
   DType dtype = g.dtype();
   for (int i = 1; i < 5; ++i)
-    if (operands[i].defined()) dtype = promote_types(dtype, is_floating(operands[i].dtype()) ? operands[i].dtype() : dtype);
-  ConstView views[5];
+    if (values.tensors[i].defined() && is_floating(values.tensors[i].dtype()))
+      dtype = promote_types(dtype, values.tensors[i].dtype());
+  const bool on_tape = is_grad_enabled();
+  Tensor operands[5];
   for (int i = 0; i < 5; ++i)
+    operands[i] = values.numbers[i] && (on_tape || !g.device().is_cpu())
+                      ? full({}, *values.numbers[i], {.dtype = dtype, .device = g.device()})
+                      : values.tensors[i];
+  if (on_tape) return derivative_expression(row, which, operands, params);
+  ConstView views[5];
+  for (int i = 0; i < 5; ++i) {
+    ConstView& v = views[i];
     if (operands[i].defined()) {
-      views[i] = operands[i].in();
-      static_cast<BasicView<const void*>&>(views[i]) = views[i].broadcast_to(shape);
+      v = std::as_const(operands[i]).in();
+    } else if (values.numbers[i]) {
+      v.data = values.numbers[i];
+      v.dtype = kFloat64;
+    } else {
+      continue;
     }
-  Tensor d = make_tensor(of.name, shape, dtype, g.device());
+    if (!(v.sizes == g.sizes())) static_cast<BasicView<const void*>&>(v) = v.broadcast_to(g.sizes());
+  }
+  Tensor d = make_tensor(of.name, g.sizes(), dtype, g.device());
   if (d.numel() == 0) return d;
-  on_device(g.device(), of.name, [&](auto& ctx) {
-    pointwise_backward(ctx, row, which, views, d.out(), compute_type(dtype), params);
-  });
+  on_device(g.device(), of.name,
+            [&](auto& ctx) { pointwise_backward(ctx, row, which, views, d.out(), compute_type(dtype), params); });
   return d;
 }
 
-}  // namespace pointwise
-}  // namespace tantu
+}  // namespace tantu::pointwise

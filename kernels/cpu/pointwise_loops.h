@@ -9,7 +9,7 @@ namespace tantu::pointwise {
 
 using Loop = void (*)(const void* const* operands, void* out, int64_t n, const double* params);
 
-/// A row's loops by compute type: 0 float, 1 double, 2 int64_t (null where the row does not take integers).
+/// A row's loops by compute type: 0 float, 1 double, 2 int64_t; null where the row does not take the type or needs no kernel.
 struct RowLoops {
   Loop forward[3] = {};
   Loop backward[3][2] = {};  // [input][float, double]
@@ -51,25 +51,26 @@ void backward_loop(const void* const* operands, void* out, int64_t n, const doub
   }
 }
 
+template <Row row, int which>
+void add_backward(RowLoops& loops) {
+  if constexpr (RowOf<row>::gradient[which] == kComputed) {
+    loops.backward[which][0] = backward_loop<row, which, float>;
+    loops.backward[which][1] = backward_loop<row, which, double>;
+  }
+}
+
 template <Row row>
 RowLoops loops_of() {
   using R = RowOf<row>;
   RowLoops loops;
-  loops.forward[0] = forward_loop<row, float>;
-  loops.forward[1] = forward_loop<row, double>;
-  if constexpr (R::rule != kToFloat) loops.forward[2] = forward_loop<row, int64_t>;
-  if constexpr (R::rule != kToBool) {
-    loops.backward[0][0] = backward_loop<row, 0, float>;
-    loops.backward[0][1] = backward_loop<row, 0, double>;
-    if constexpr (R::arity > 1) {
-      loops.backward[1][0] = backward_loop<row, 1, float>;
-      loops.backward[1][1] = backward_loop<row, 1, double>;
-    }
-    if constexpr (R::arity > 2) {
-      loops.backward[2][0] = backward_loop<row, 2, float>;
-      loops.backward[2][1] = backward_loop<row, 2, double>;
-    }
+  if constexpr (takes_floats(R::rule)) {
+    loops.forward[0] = forward_loop<row, float>;
+    loops.forward[1] = forward_loop<row, double>;
   }
+  if constexpr (takes_integers(R::rule)) loops.forward[2] = forward_loop<row, int64_t>;
+  add_backward<row, 0>(loops);
+  if constexpr (R::arity > 1) add_backward<row, 1>(loops);
+  if constexpr (R::arity > 2) add_backward<row, 2>(loops);
   return loops;
 }
 

@@ -1,0 +1,240 @@
+#include <tantu/autograd/ops/pointwise_call.h>
+
+#include <tantu/autograd/ops.h>
+#include <tantu/autograd/tape.h>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+namespace tantu {
+
+namespace {
+
+// A higher kind of number: bool < integer < floating.
+int kind(DType t) {
+  return is_floating(t) ? 2 : t == kBool ? 0 : 1;
+}
+
+DType combine(DType higher, bool has_higher, DType lower, bool has_lower) {
+  if (!has_lower) return higher;
+  if (!has_higher) return lower;
+  return kind(lower) > kind(higher) ? lower : higher;
+}
+
+DType result_type_of(const Operand* operands, int count) {
+  DType types[3] = {kBool, kBool, kBool};  // tensors with dimensions, 0-dim tensors, numbers
+  bool has[3] = {};
+  for (int i = 0; i < count; ++i) {
+    const Operand& o = operands[i];
+    const int priority = !o.is_tensor() ? 2 : o.tensor().dim() == 0 ? 1 : 0;
+    const DType t = o.is_tensor() ? o.tensor().dtype() : o.scalar().dtype();
+    types[priority] = has[priority] ? promote_types(types[priority], t) : t;
+    has[priority] = true;
+  }
+  const DType tensors = combine(types[0], has[0], types[1], has[1]);
+  return combine(tensors, has[0] || has[1], types[2], has[2]);
+}
+
+}  // namespace
+
+DType result_type(std::initializer_list<const Operand*> operands) {
+  std::vector<Operand> list;
+  for (const Operand* o : operands) list.push_back(*o);
+  return result_type_of(list.data(), static_cast<int>(list.size()));
+}
+
+namespace pointwise {
+
+namespace {
+
+constexpr const char* kNoMinus = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.";
+
+void refuse_minus_of_bool(Row row, const RowInfo& of, const Operand* operands, DType dtype) {
+  if (row == Row::neg)
+    TANTU_CHECK(dtype != kBool, DTypeError, "neg: Negation, the `-` operator, on a bool tensor is not supported. {}",
+                kNoMinus);
+  if (row != Row::sub) return;
+  TANTU_CHECK(
+      dtype != kBool, DTypeError,
+      "sub: Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+      "operator instead.");
+  for (int i = 0; i < of.arity; ++i)
+    TANTU_CHECK(!operands[i].is_tensor() || operands[i].tensor().dtype() != kBool, DTypeError,
+                "sub: Subtraction, the `-` operator, with a bool tensor is not supported. {}", kNoMinus);
+}
+
+// Throws for dtypes the row does not take. `dtype` is that of the promoted operands.
+void check_dtype(Row row, const RowInfo& of, const Operand* operands, DType dtype, const Params& params) {
+  refuse_minus_of_bool(row, of, operands, dtype);
+  if (is_integral(dtype) && (row == Row::add || row == Row::sub || row == Row::addcmul))
+    TANTU_CHECK(params.values[0] == std::trunc(params.values[0]), DTypeError,
+                "{}: For integral input tensors, argument {} must not be a floating point number, but it is {}",
+                of.name, row == Row::addcmul ? "value" : "alpha", params.values[0]);
+  const bool taken = !is_integral(dtype) ? takes_floats(of.rule)
+                     : dtype == kBool    ? of.rule != kFloats && of.rule != kNumbers
+                                         : of.rule != kFloats;
+  TANTU_CHECK(taken, DTypeError, "{}: not implemented for {}", of.name, dtype);
+}
+
+bool divides(Row row) {
+  return row == Row::floor_divide || row == Row::div_trunc || row == Row::fmod || row == Row::remainder;
+}
+
+bool is_zero_dim_on_cpu(const Tensor& t) {
+  return t.device().is_cpu() && t.dim() == 0;
+}
+
+// The device all tensors share; 0-dim CPU tensors count as numbers, as in PyTorch.
+Device device_of(const RowInfo& of, const Operand* operands) {
+  const Tensor* first = nullptr;
+  for (int i = 0; i < of.arity; ++i) {
+    if (!operands[i].is_tensor()) continue;
+    const Tensor& t = operands[i].tensor();
+    if (!first || (is_zero_dim_on_cpu(*first) && !is_zero_dim_on_cpu(t))) first = &t;
+  }
+  if (!first) return kCPU;
+  bool same = true;
+  for (int i = 0; i < of.arity; ++i)
+    if (operands[i].is_tensor() && !is_zero_dim_on_cpu(operands[i].tensor()))
+      same &= operands[i].tensor().device() == first->device();
+  if (same) return first->device();
+  static const Tensor none;
+  const auto named = [&](int i) { return i < of.arity && operands[i].is_tensor() ? &operands[i].tensor() : &none; };
+  return tape::common_device(of.name, {{"a", named(0)}, {"b", named(1)}, {"c", named(2)}});
+}
+
+Shape broadcast_all(const RowInfo& of, const Operand* operands) {
+  Shape shape;
+  bool first = true;
+  for (int i = 0; i < of.arity; ++i) {
+    if (!operands[i].is_tensor()) continue;
+    const Shape& sizes = operands[i].tensor().sizes();
+    if (first) shape = sizes;
+    else if (!(shape == sizes)) shape = broadcast_shapes(of.name, shape, sizes);
+    first = false;
+  }
+  return shape;
+}
+
+// Whether x and y show the same elements in the same order; dimensions of size 1 do not matter.
+bool is_same_view(const Tensor& x, const Tensor& y) {
+  if (x.storage_offset() != y.storage_offset() || x.numel() != y.numel()) return false;
+  Dims of_x, of_y;
+  for (int d = 0; d < x.dim(); ++d)
+    if (x.sizes()[d] != 1) of_x.push_back(x.strides()[d]);
+  for (int d = 0; d < y.dim(); ++d)
+    if (y.sizes()[d] != 1) of_y.push_back(y.strides()[d]);
+  return of_x == of_y;
+}
+
+// The elements [first, last) of the storage that a tensor can touch.
+std::pair<int64_t, int64_t> extent(const Tensor& t) {
+  if (t.numel() == 0) return {0, 0};
+  int64_t last = t.storage_offset();
+  for (int d = 0; d < t.dim(); ++d) last += (t.sizes()[d] - 1) * t.strides()[d];
+  return {t.storage_offset(), last + 1};
+}
+
+// An operand of a write to y: undefined if it may be read during the write, else a copy.
+Tensor apart_from(const RowInfo& of, const Tensor& y, const Tensor& x) {
+  if (!(x.impl().storage == y.impl().storage) || x.is_same(y) || is_same_view(x, y)) return {};
+  const auto [x_first, x_last] = extent(x);
+  const auto [y_first, y_last] = extent(y);
+  if (x_first >= y_last || y_first >= x_last) return {};
+  TANTU_CHECK(
+      x_last - x_first != x.numel() || y_last - y_first != y.numel(), ShapeError,
+      "{}_: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+      "memory "
+      "location. Please clone() the tensor before performing the operation. (written: sizes {}, strides {}, offset {}; "
+      "input: sizes {}, strides {}, offset {})",
+      of.name, y.sizes(), y.strides(), y.storage_offset(), x.sizes(), x.strides(), x.storage_offset());
+  return x.detach().clone();
+}
+
+}  // namespace
+
+Call::Call(Row row, const Operand* operands, const Params& params, const Shape* out_shape) {
+  prepare(row, operands, params, out_shape);
+}
+
+Call::Call(Row row, const Tensor& y, const Operand* operands, const Params& params) {
+  const RowInfo& of = info(row);
+  for (int i = 1; i < of.arity; ++i)
+    if (operands[i].is_tensor()) kept_[static_cast<size_t>(i)] = apart_from(of, y, operands[i].tensor());
+  prepare(row, operands, params, &y.sizes());
+  TANTU_CHECK(of.rule == kToBool || can_cast(dtype, y.dtype()), DTypeError,
+              "{}_: result type {} can't be cast to the desired output type {}", of.name, dtype, y.dtype());
+}
+
+void Call::prepare(Row row, const Operand* operands, const Params& params, const Shape* out_shape) {
+  const RowInfo& of = info(row);
+  device = device_of(of, operands);
+  dtype = result_type_of(operands, of.arity);
+  check_dtype(row, of, operands, dtype, params);
+  if (of.rule == kToFloat && is_integral(dtype)) dtype = kFloat32;
+  compute = compute_type(dtype);
+  shape = broadcast_all(of, operands);
+  if (out_shape && !(*out_shape == shape)) {
+    const Shape all = broadcast_shapes(of.name, *out_shape, shape);
+    TANTU_CHECK(all == *out_shape, ShapeError, "{}_: output with shape {} doesn't match the broadcast shape {}",
+                of.name, *out_shape, all);
+    shape = *out_shape;
+  }
+  for (int i = 0; i < of.arity; ++i) set_view(i, operands[i]);
+  if (divides(row) && is_integral(dtype) && device.is_cpu() && numel(shape) > 0)
+    TANTU_CHECK(!has_zero(views[1]), ValueError, "{}: ZeroDivisionError", of.name);
+}
+
+void Call::set_view(int i, const Operand& o) {
+  ConstView& v = views[i];
+  Tensor& kept = kept_[static_cast<size_t>(i)];
+  if (o.is_tensor()) {
+    if (!kept.defined() && !(o.tensor().device() == device)) kept = o.tensor().detach().to(device);
+    v = kept.defined() ? std::as_const(kept).in() : o.tensor().in();
+  } else if (!device.is_cpu()) {
+    kept = full({}, o.scalar(), {.dtype = dtype, .device = device});
+    v = std::as_const(kept).in();
+  } else if (o.scalar().is_floating()) {
+    numbers_[i] = o.scalar().to_double();
+    v.data = &numbers_[i];
+    v.dtype = kFloat64;
+  } else {
+    integers_[i] = o.scalar().to_int64();
+    v.data = &integers_[i];
+    v.dtype = kInt64;
+  }
+  if (!(v.sizes == shape)) static_cast<BasicView<const void*>&>(v) = v.broadcast_to(shape);
+}
+
+void Call::launch(Row row, Tensor& y, const Params& params) const {
+  if (y.numel() == 0) return;
+  on_device(device, info(row).name, [&](auto& ctx) { pointwise_forward(ctx, row, views, y.out(), compute, params); });
+}
+
+bool is_plain(const RowInfo& of, const Operand* operands) {
+  if (!operands[0].is_tensor() || !takes_floats(of.rule)) return false;
+  const TensorImpl& first = operands[0].tensor().impl();
+  if (!first.contiguous || !first.storage->device().is_cpu()) return false;
+  if (first.dtype != kFloat32 && first.dtype != kFloat64) return false;
+  for (int i = 1; i < of.arity; ++i) {
+    if (!operands[i].is_tensor()) return false;
+    const TensorImpl& x = operands[i].tensor().impl();
+    if (x.dtype != first.dtype || !x.contiguous || !x.storage->device().is_cpu() || !(x.sizes == first.sizes))
+      return false;
+  }
+  return true;
+}
+
+void launch_plain(Row row, const Operand* operands, Tensor& y, const Params& params) {
+  const RowInfo& of = info(row);
+  on_cpu(y.device(), of.name, [&](CpuContext&) {
+    const void* inputs[kMaxArity];
+    for (int i = 0; i < of.arity; ++i) inputs[i] = operands[i].tensor().data_ptr();
+    pointwise_contiguous(row, inputs, y.data_ptr(), y.numel(), operands[0].tensor().dtype(), params);
+  });
+}
+
+}  // namespace pointwise
+}  // namespace tantu
