@@ -2,8 +2,10 @@
 
 #include <tantu/nn/init.h>
 
+#include <filesystem>
 #include <functional>
 #include <set>
+#include <sstream>
 
 // Every call recorded in rng.json: its values in bits, and the word that follows, which proves the number of draws. Layers
 // are their initialisers in the order in which the layer calls them.
@@ -308,4 +310,22 @@ TEST_CASE("raw words of seed 123") {
   for (int i = 0; i < 630; ++i) words.push_back(g.random());
   CHECK(std::vector<uint32_t>(words.begin(), words.begin() + 10) == raw.at("first10").get<std::vector<uint32_t>>());
   CHECK(std::vector<uint32_t>(words.begin() + 620, words.end()) == raw.at("index_620_to_629").get<std::vector<uint32_t>>());
+}
+
+TEST_CASE("the build files keep products and sums apart") {
+  const auto text = [](const std::filesystem::path& path) {
+    std::stringstream all;
+    all << std::ifstream(path).rdbuf();
+    return all.str();
+  };
+  const std::filesystem::path root = TANTU_SOURCE_DIR;
+  CHECK(text(root / "cmake/TantuFlags.cmake").find("-ffp-contract=off") != std::string::npos);
+  CHECK(text(root / "cmake/TantuLibraries.cmake").find("tantu_flags") != std::string::npos);
+  std::vector<std::filesystem::path> files = {root / "CMakeLists.txt"};
+  for (const auto& entry : std::filesystem::directory_iterator(root / "cmake")) files.push_back(entry.path());
+  for (const auto& path : files) {
+    CAPTURE(path.string());
+    for (const char* flag : {"-ffast-math", "-Ofast", "-funsafe-math", "-ffp-contract=fast", "-ffp-contract=on"})
+      CHECK(text(path).find(flag) == std::string::npos);
+  }
 }
