@@ -74,7 +74,8 @@ inline float power_of_two(uint32_t n) {
 inline float exp(float x) {
   const float clamped = x > 89.0f ? 89.0f : x < -104.0f ? -104.0f : x;
   const ExpParts p(clamped);
-  const float y = mul_add(p.r * p.r, p.tail, p.r) + 1.0f;
+  const float head = 1.0f + p.r, lost = (1.0f - head) + p.r;  // head + lost = 1 + r exactly
+  const float y = head + mul_add(p.r * p.r, p.tail, lost);
   const uint32_t half = static_cast<uint32_t>(static_cast<int32_t>(p.n_bits) >> 1);  // two steps: n may reach -150
   return y * power_of_two(half) * power_of_two(p.n_bits - half);
 }
@@ -140,8 +141,11 @@ inline float log1p(float x) {
 }
 
 inline float sigmoid(float x) {
-  const float z = exp(-magnitude(x));
-  return (x < 0 ? z : 1.0f) / (1.0f + z);
+  const float z = exp(-magnitude(x)), n = x < 0 ? z : 1.0f;  // n / (1 + z)
+  const float d = 1.0f + z, inverse = 1.0f / d;
+  const float missing = mul_add(-inverse, d, 1.0f) - inverse * ((1.0f - d) + z);  // of inverse: one step of Newton
+  const float whole = n * inverse;
+  return mul_add(whole, missing, whole);
 }
 
 inline float tanh(float x) {
