@@ -70,15 +70,16 @@ Room<T>& room() {
   return mine;
 }
 
-// A panel of A (kTileRows x kDepth) takes half an L1 cache; a block of A (kBlockRows x kDepth) half an L2 cache, a
-// slice of B (kDepth x 4 tiles) a part of the rest.
+// A panel of A (kTileRows x kDepth) and the rows of B it meets fill an L1 cache of 48 KiB; a block of A (kBlockRows x
+// kDepth) and a slice of B (kDepth x 4 tiles) an L2 cache of 2 MiB. Measured: shorter depths and blocks cost more by
+// writing C and packing B more often than they save.
 template <class T>
-inline constexpr int64_t kDepth = 2048 / static_cast<int64_t>(sizeof(T));
+inline constexpr int64_t kDepth = 3200 / static_cast<int64_t>(sizeof(T));
 inline constexpr int64_t kBlockRows = 512, kSliceTiles = 4;
 inline constexpr int64_t kRereads = 4;      // an operand read so few times is not worth a copy
 inline constexpr int64_t kFew = 16;         // rows (or columns) that few_dots does faster than tiles do
 inline constexpr double kSerialWork = 5e5;  // multiply-adds of some microseconds, not worth a parallel section
-inline constexpr double kTaskWork = 1e8;    // multiply-adds of some milliseconds: beyond, more tasks than threads
+inline constexpr double kTaskWork = 2e9;    // multiply-adds of some 20 milliseconds: beyond, more tasks than threads
 
 /// C = the product by tiles, on this thread. Blocks of A and slices of B are packed, then multiplied panel by panel.
 template <class T>
@@ -118,12 +119,21 @@ class TiledProduct {
     }
   }
 
+  /// Packs tiles t0 to t1 of B; if its rows lie together, a few rows of all tiles at a time, so that it is read along
+  /// them.
+  void pack_slice(int64_t t0, int64_t t1, T* packed_b) const {
+    const int64_t rows = p_.B.cs == 1 ? 8 : depth_;
+    for (int64_t k = 0; k < depth_; k += rows)
+      for (int64_t t = t0; t < t1; ++t)
+        if (!direct_b(t))
+          pack(width(t), std::min(rows, depth_ - k), p_.B.at(k0_ + k, t * kCols), p_.B.cs, p_.B.rs,
+               packed_b + ((t - t0) * depth_ + k) * kCols, kCols);
+  }
+
   /// Tiles t0 to t1 of every panel of the block.
-  void multiply_slice(int64_t t0, int64_t t1) {
+  void multiply_slice(int64_t t0, int64_t t1) const {
     T* const packed_b = room<T, 1>().take((t1 - t0) * kCols * depth_);
-    for (int64_t t = t0; t < t1; ++t)
-      if (!direct_b(t))
-        pack(width(t), depth_, p_.B.at(k0_, t * kCols), p_.B.cs, p_.B.rs, packed_b + (t - t0) * kCols * depth_, kCols);
+    pack_slice(t0, t1, packed_b);
     for (int64_t p = 0; p < panels_.parts; ++p) {
       const int64_t i = panels_.first(p), height = panels_.length(p);
       const T* const a = direct_a_ ? p_.A.at(i0_ + i, k0_) : packed_a_ + i * depth_;
