@@ -94,24 +94,36 @@ void take(const IndexReader& reader, const Blocks& blocks, const T* x, T* y) {
   });
 }
 
-// write(T& cell, T value) for the chunk's positions whose offset lies in [low, high), at one outer position.
+// write(T& cell, T value) for n positions, at one outer position.
 template <class T, class Write>
-void put_chunk(const Blocks& blocks, T* y, const T* values, const int64_t* to, const int64_t* from, int64_t n, int64_t low,
-               int64_t high, Write write) {
-  for (int64_t j = 0; j < n; ++j) {
-    if (to[j] < low || to[j] >= high) continue;
-    T* cell = y + to[j];
-    const T* value = values + from[j];
-    if (blocks.inner_count == 1) {
-      write(*cell, *value);
-    } else if (blocks.packed) {
-      for (int64_t i = 0; i < blocks.inner_count; ++i) write(cell[i], value[i]);
-    } else {
-      for_block(blocks, [&](int64_t p, int64_t q, int64_t count, int64_t step_y, int64_t step_v) {
-        for (int64_t i = 0; i < count; ++i) write(cell[p + i * step_y], value[q + i * step_v]);
-      });
+void put_chunk(const Blocks& blocks, T* y, const T* values, const int64_t* to, const int64_t* from, int64_t n, Write write) {
+  const int64_t size = blocks.inner_count;
+  if (size == 1) {
+    for (int64_t j = 0; j < n; ++j) write(y[to[j]], values[from[j]]);
+  } else if (blocks.packed) {
+    for (int64_t j = 0; j < n; ++j) {
+      T* cell = y + to[j];
+      const T* value = values + from[j];
+      for (int64_t i = 0; i < size; ++i) write(cell[i], value[i]);
     }
+  } else {
+    for (int64_t j = 0; j < n; ++j)
+      for_block(blocks, [&](int64_t p, int64_t q, int64_t count, int64_t step_y, int64_t step_v) {
+        for (int64_t i = 0; i < count; ++i) write(y[to[j] + p + i * step_y], values[from[j] + q + i * step_v]);
+      });
   }
+}
+
+// Keeps the positions whose offset lies in [low, high); returns how many.
+int64_t keep_range(int64_t* to, int64_t* from, int64_t n, int64_t low, int64_t high) {
+  int64_t kept = 0;
+  for (int64_t j = 0; j < n; ++j) {
+    const int64_t t = to[j], f = from[j];
+    to[kept] = t;
+    from[kept] = f;
+    kept += t >= low && t < high ? 1 : 0;
+  }
+  return kept;
 }
 
 // Threads share the outer positions, or else the offsets in y: a cell belongs to one part and meets its values in order.
@@ -127,14 +139,15 @@ void put(const IndexReader& reader, const Blocks& blocks, const T* values, T* y,
     const int64_t last = by_outer ? blocks.outer_count * (part + 1) / parts : blocks.outer_count;
     int64_t to[kChunk], from[kChunk];
     for (int64_t start = 0; start < reader.count(); start += kChunk) {
-      const int64_t n = std::min(kChunk, reader.count() - start);
+      int64_t n = std::min(kChunk, reader.count() - start);
       reader.positions(start, n, to);
       reader.others(start, n, from);
+      if (!by_outer) n = keep_range(to, from, n, low, high);
       cpu::for_runs(blocks.outer, blocks.outer_tensor, blocks.outer_other, first, last - first, [&](int64_t a, int64_t b, int64_t run) {
         const int inner = blocks.outer.size() - 1;
         for (int64_t o = 0; o < run; ++o)
           put_chunk(blocks, y + a + (inner < 0 ? 0 : o * blocks.outer_tensor[inner]),
-                    values + b + (inner < 0 ? 0 : o * blocks.outer_other[inner]), to, from, n, low, high, write);
+                    values + b + (inner < 0 ? 0 : o * blocks.outer_other[inner]), to, from, n, write);
       });
     }
   });
@@ -142,8 +155,7 @@ void put(const IndexReader& reader, const Blocks& blocks, const T* values, T* y,
 
 void check_all(const IndexReader& reader) {
   parallel_for(0, reader.count(), kWork, [&](int64_t begin, int64_t end) {
-    int64_t offsets[kChunk];
-    for (int64_t start = begin; start < end; start += kChunk) reader.positions(start, std::min(kChunk, end - start), offsets);
+    for (int64_t start = begin; start < end; start += kChunk) reader.check(start, std::min(kChunk, end - start));
   });
 }
 

@@ -7,11 +7,15 @@
 
 namespace tantu {
 
-/// positions = the row-major flat positions of x's elements that are not zero (NaN is not zero), ascending. Any dtype and
-/// strides.
-TANTU_CPU_KERNEL(nonzero_flat, ConstView x, std::vector<int64_t>& positions);
+/// counts[i] = how many of x's elements [i·kNonzeroChunk, (i + 1)·kNonzeroChunk), in row-major order, are not zero (NaN is
+/// not zero). Any dtype and strides.
+TANTU_CPU_KERNEL(nonzero_counts, ConstView x, std::vector<int64_t>& counts);
+inline constexpr int64_t kNonzeroChunk = 65536;
 
-/// y[n, d] = coordinate d, in `sizes`, of the flat position positions[n]; y (n, rank) int64, any strides.
-TANTU_CPU_KERNEL(unravel, const std::vector<int64_t>& positions, const Shape& sizes, View y);
+/// positions = the row-major flat positions of those elements, ascending; contiguous int64, as many as `counts` sum to.
+TANTU_CPU_KERNEL(nonzero_positions, ConstView x, const std::vector<int64_t>& counts, View positions);
+
+/// y[n, d] = coordinate d, in `sizes`, of the flat position positions[n]; both contiguous int64.
+TANTU_CPU_KERNEL(unravel, ConstView positions, const Shape& sizes, View y);
 
 }  // namespace tantu

@@ -2,11 +2,13 @@
 
 #include <tantu/autograd/ops.h>
 #include <tantu/autograd/ops/index.h>
+#include <tantu/autograd/ops/selection.h>
 #include <tantu/autograd/tape.h>
 #include <tantu/kernels/copy.h>
 #include <tantu/kernels/nonzero.h>
 
 #include <cmath>
+#include <numeric>
 
 namespace tantu {
 
@@ -87,15 +89,23 @@ Tensor masked_select(const Tensor& x, const Tensor& mask, Site at) {
   return index(x.expand(shape), {mask.expand(shape)});
 }
 
+Tensor flat_nonzero(const Tensor& x) {
+  Tensor positions;
+  on_cpu(x.device(), "nonzero", [&](auto& ctx) {
+    std::vector<int64_t> counts;
+    nonzero_counts(ctx, x.in(), counts);
+    positions = make_tensor("nonzero", {std::accumulate(counts.begin(), counts.end(), int64_t{0})}, kInt64, x.device());
+    nonzero_positions(ctx, x.in(), counts, positions.out());
+  });
+  return positions;
+}
+
 Tensor nonzero(const Tensor& x, Site at) {
   tape::Op op("nonzero", at);
-  Tensor y;
-  on_cpu(x.device(), "nonzero", [&](auto& ctx) {
-    std::vector<int64_t> positions;
-    nonzero_flat(ctx, x.in(), positions);
-    y = make_tensor("nonzero", {static_cast<int64_t>(positions.size()), x.dim()}, kInt64, x.device());
-    unravel(ctx, positions, x.sizes(), y.out());
-  });
+  const Tensor positions = flat_nonzero(x);
+  if (x.dim() == 1) return positions.unsqueeze(1);
+  Tensor y = make_tensor("nonzero", {positions.numel(), x.dim()}, kInt64, x.device());
+  on_cpu(x.device(), "nonzero", [&](auto& ctx) { unravel(ctx, positions.in(), x.sizes(), y.out()); });
   return y;
 }
 

@@ -62,10 +62,10 @@ Tensor pad_constant(const Tensor& x, const std::vector<int64_t>& pads, double va
   return y;
 }
 
-// Where position i of the padded dimension, counted from the first element kept, comes from.
-int64_t source_of(std::string_view mode, int64_t i, int64_t n) {
+// Where position i of the padded dimension, counted from x's first element, comes from; [low, high) is left by the cuts.
+int64_t source_of(std::string_view mode, int64_t i, int64_t n, int64_t low, int64_t high) {
   if (mode == "replicate") return std::clamp<int64_t>(i, 0, n - 1);
-  if (mode == "circular") return (i + n) % n;
+  if (mode == "circular") return i < low ? i + (high - low) : i >= high ? i - (high - low) : i;
   return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i;
 }
 
@@ -76,10 +76,11 @@ Tensor sources(const Tensor& x, int d, int64_t before, int64_t after, std::strin
   TANTU_CHECK(mode != "reflect" || (before < n && after < n), ShapeError,
               "pad: Padding size should be less than the corresponding input dimension, but got: padding ({}, {}) at dimension {} of input {}",
               before, after, d, x.sizes());
-  TANTU_CHECK(mode != "circular" || (before <= n && after <= n), ShapeError,
+  const int64_t low = std::max<int64_t>(0, -before), high = std::min(n, n + after);
+  TANTU_CHECK(mode != "circular" || (before <= high - low && after <= high - low), ShapeError,
               "pad: Padding value causes wrapping around more than once: ({}, {}) at dimension {} of input {}", before, after, d, x.sizes());
   std::vector<int64_t> from;
-  for (int64_t i = -before; i < n + after; ++i) from.push_back(source_of(mode, i, n));
+  for (int64_t i = -before; i < n + after; ++i) from.push_back(source_of(mode, i, n, low, high));
   Shape shape = Dims::filled(x.sizes().size() - d, 1);
   shape[0] = static_cast<int64_t>(from.size());
   return tensor(from, {.device = x.device()}).view(shape);

@@ -78,6 +78,12 @@ Selection::Selection(const char* op, const Tensor& x, const IndexList& indices) 
       TANTU_CHECK(mask.sizes()[i] == view.sizes()[dim + i], IndexError,
                   "{}: The shape of the mask {} at index {} does not match the shape of the indexed tensor {} at index {}", op,
                   mask.sizes(), i, x.sizes(), source + i);
+    if (rank > 1 && view.is_contiguous()) {  // the mask's dimensions can be one
+      view = view.flatten(dim, dim + rank - 1);
+      picks.set(dim++, flat_nonzero(mask), source);
+      source += rank;
+      return;
+    }
     const Tensor positions = nonzero(mask);
     for (int i = 0; i < rank; ++i) picks.set(dim++, positions.select(1, i), source++);
   };

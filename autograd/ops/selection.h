@@ -24,6 +24,9 @@ struct Selection {
   Selection(const char* op, const Tensor& x, const IndexList& indices);
 };
 
+/// The row-major flat positions of x's elements that are not zero: int64 (count). No tape.
+Tensor flat_nonzero(const Tensor& x);
+
 /// The index tensors laid over the dimensions of one tensor.
 struct PickPlan {
   IndexPlan plan;

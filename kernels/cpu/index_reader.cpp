@@ -13,7 +13,10 @@ IndexReader::IndexReader(const IndexPlan& plan, const Strides& other)
     strides[2 + i] = &picks_[static_cast<size_t>(i)].strides;
     extent_ += std::max<int64_t>(0, from.size - 1) * from.stride;
   }
-  for (int d = 0; d < plan.sizes.size(); ++d) extent_ += std::max<int64_t>(0, plan.sizes[d] - 1) * plan.base[d];
+  for (int d = 0; d < plan.sizes.size(); ++d) {
+    extent_ += std::max<int64_t>(0, plan.sizes[d] - 1) * plan.base[d];
+    has_base_ |= plan.base[d] != 0;
+  }
   if (count_ > 0) collapse(sizes_, strides, 2 + plan.count);
 }
 
@@ -28,38 +31,56 @@ void IndexReader::ramp(const Strides& strides, int64_t start, int64_t n, int64_t
 
 void IndexReader::others(int64_t start, int64_t n, int64_t* offsets) const { ramp(other_, start, n, offsets); }
 
-void IndexReader::positions(int64_t start, int64_t n, int64_t* offsets) const {
-  ramp(base_, start, n, offsets);
-  for (int i = 0; i < plan_.count; ++i) {
-    const Pick& pick = picks_[static_cast<size_t>(i)];
-    if (pick.is_int64) add_pick<int64_t>(pick, start, n, offsets);
-    else add_pick<int32_t>(pick, start, n, offsets);
-  }
+// f(index pointer, step, n, first position) for each run of one index tensor.
+template <class F>
+void IndexReader::for_pick_runs(const Pick& pick, int64_t start, int64_t n, F f) const {
+  const int inner = sizes_.size() - 1;
+  const int64_t step = inner < 0 ? 0 : pick.strides[inner];
+  int64_t position = start;
+  for_runs(sizes_, pick.strides, pick.strides, start, n, [&](int64_t first, int64_t, int64_t run) {
+    if (pick.is_int64) f(static_cast<const int64_t*>(pick.data) + first, step, run, position);
+    else f(static_cast<const int32_t*>(pick.data) + first, step, run, position);
+    position += run;
+  });
 }
 
 template <class T>
-void IndexReader::add_pick(const Pick& pick, int64_t start, int64_t n, int64_t* offsets) const {
-  const int inner = sizes_.size() - 1;
-  const int64_t step = inner < 0 ? 0 : pick.strides[inner], wrap = plan_.wraps ? pick.size : 0;
-  int64_t position = start;
-  for_runs(sizes_, pick.strides, pick.strides, start, n, [&](int64_t first, int64_t, int64_t run) {
-    const T* index = static_cast<const T*>(pick.data) + first;
-    bool wrong = false;
-    for (int64_t j = 0; j < run; ++j) {
-      int64_t i = index[j * step];
-      i += i < 0 ? wrap : 0;
-      const bool outside = static_cast<uint64_t>(i) >= static_cast<uint64_t>(pick.size);
-      wrong |= outside;
-      offsets[j] += (outside ? 0 : i) * pick.stride;
-    }
-    if (wrong)
-      for (int64_t j = 0; j < run; ++j) {
-        const int64_t i = index[j * step];
-        if (i < -wrap || i >= pick.size) fail(pick, position + j, i);
-      }
-    offsets += run;
-    position += run;
-  });
+void IndexReader::check_run(const Pick& pick, const T* index, int64_t step, int64_t n, int64_t position) const {
+  const int64_t low = plan_.wraps ? -pick.size : 0, high = pick.size;
+  bool wrong = false;
+  for (int64_t j = 0; j < n; ++j) wrong |= index[j * step] < low || index[j * step] >= high;
+  for (int64_t j = 0; wrong && j < n; ++j)
+    if (index[j * step] < low || index[j * step] >= high) fail(pick, position + j, index[j * step]);
+}
+
+void IndexReader::check(int64_t start, int64_t n) const {
+  for (int i = 0; i < plan_.count; ++i) {
+    const Pick& pick = picks_[static_cast<size_t>(i)];
+    for_pick_runs(pick, start, n, [&](const auto* index, int64_t step, int64_t run, int64_t position) {
+      check_run(pick, index, step, run, position);
+    });
+  }
+}
+
+void IndexReader::positions(int64_t start, int64_t n, int64_t* offsets) const {
+  if (has_base_ || plan_.count == 0) ramp(base_, start, n, offsets);
+  for (int i = 0; i < plan_.count; ++i) {
+    const Pick& pick = picks_[static_cast<size_t>(i)];
+    const bool adds = i > 0 || has_base_;
+    const int64_t wrap = plan_.wraps ? pick.size : 0, stride = pick.stride;
+    for_pick_runs(pick, start, n, [&](const auto* index, int64_t step, int64_t run, int64_t position) {
+      check_run(pick, index, step, run, position);
+      int64_t* to = offsets + (position - start);
+      const auto at = [&](int64_t j) {
+        const int64_t k = index[j * step];
+        return (k + (k < 0 ? wrap : 0)) * stride;
+      };
+      if (adds)
+        for (int64_t j = 0; j < run; ++j) to[j] += at(j);
+      else
+        for (int64_t j = 0; j < run; ++j) to[j] = at(j);
+    });
+  }
 }
 
 void IndexReader::fail(const Pick& pick, int64_t position, int64_t value) const {
