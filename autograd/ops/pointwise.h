@@ -5,11 +5,11 @@
 
 #include <string_view>
 
-/// The pointwise operations: one pair of functions per row of kernels/pointwise.def, the second in place (`exp`, `exp_`),
-/// and the functions below, which choose among rows. Operands broadcast and promote as PyTorch's do; numbers do not widen a
-/// tensor of their kind. Results are fresh, row-major tensors (bool for comparisons); gradients of every order where the
-/// row has a derivative. ShapeError; DTypeError (an operand the row does not take, an in-place result that does not fit its
-/// tensor); DeviceError as everywhere; ValueError for an integer division by zero.
+/// The pointwise operations: one pair of functions per row of kernels/pointwise.def, the second in place (`exp`,
+/// `exp_`), and the functions below, which choose among rows. Operands broadcast and promote as PyTorch's do; numbers
+/// do not widen a tensor of their kind. Results are fresh, row-major tensors (bool for comparisons); gradients of every
+/// order where the row has a derivative. ShapeError; DTypeError (an operand the row does not take, an in-place result
+/// that does not fit its tensor); DeviceError as everywhere; ValueError for an integer division by zero.
 namespace tantu {
 
 #define TANTU_UNARY(name, PARAMS, ...)                                          \
@@ -40,13 +40,14 @@ Tensor where(const Tensor& condition, const Operand& a, const Operand& b, Site a
 Tensor div(const Operand& a, const Operand& b, Site at = Site::here());
 /// In place.
 Tensor& div_(Tensor& a, const Operand& b, Site at = Site::here());
-/// a / b rounded to a whole number: "trunc" towards zero, "floor" down; integers stay integers. ValueError for another mode.
+/// a / b rounded to a whole number: "trunc" towards zero, "floor" down; integers stay integers. ValueError for another
+/// mode.
 Tensor div(const Operand& a, const Operand& b, std::string_view rounding_mode, Site at = Site::here());
 /// In place.
 Tensor& div_(Tensor& a, const Operand& b, std::string_view rounding_mode, Site at = Site::here());
 
-/// a to the power of the exponent; each a tensor or a number. Integers stay integers: with a negative exponent that is a
-/// number ValueError; with negative exponents in a tensor the quotient's whole part.
+/// a to the power of the exponent; each a tensor or a number. Integers stay integers: with a negative exponent that is
+/// a number ValueError; with negative exponents in a tensor the quotient's whole part.
 Tensor pow(const Operand& a, const Operand& exponent, Site at = Site::here());
 /// In place.
 Tensor& pow_(Tensor& a, const Operand& exponent, Site at = Site::here());
@@ -55,8 +56,9 @@ Tensor square(const Operand& a, Site at = Site::here());
 /// In place.
 Tensor& square_(Tensor& a, Site at = Site::here());
 
-/// x held between the bounds that are given; NaN stays, and max wins where min > max. Integers stay integers if the bounds
-/// are whole, else they become float32. The gradient is zero at a bound and outside. ValueError without any bound.
+/// x held between the bounds that are given; NaN stays, and max wins where min > max. Integers stay integers if the
+/// bounds are whole, else they become float32. The gradient is zero at a bound and outside. ValueError without any
+/// bound.
 Tensor clamp(const Tensor& x, std::optional<double> min, std::optional<double> max, Site at = Site::here());
 /// In place.
 Tensor& clamp_(Tensor& x, std::optional<double> min, std::optional<double> max, Site at = Site::here());
@@ -74,22 +76,51 @@ Tensor& relu6_(Tensor& x, Site at = Site::here());
 /// The complement of an integer's bits; of bool, logical_not.
 Tensor bitwise_not(const Tensor& a, Site at = Site::here());
 
-inline Tensor operator+(const Operand& a, const Operand& b) { return add(a, b, 1, a.site()); }
-inline Tensor operator-(const Operand& a, const Operand& b) { return sub(a, b, 1, a.site()); }
-inline Tensor operator*(const Operand& a, const Operand& b) { return mul(a, b, a.site()); }
-inline Tensor operator/(const Operand& a, const Operand& b) { return div(a, b, a.site()); }
-inline Tensor operator-(const Operand& a) { return neg(a, a.site()); }
-inline Tensor operator==(const Operand& a, const Operand& b) { return eq(a, b, a.site()); }
-inline Tensor operator!=(const Operand& a, const Operand& b) { return ne(a, b, a.site()); }
-inline Tensor operator<(const Operand& a, const Operand& b) { return lt(a, b, a.site()); }
-inline Tensor operator<=(const Operand& a, const Operand& b) { return le(a, b, a.site()); }
-inline Tensor operator>(const Operand& a, const Operand& b) { return gt(a, b, a.site()); }
-inline Tensor operator>=(const Operand& a, const Operand& b) { return ge(a, b, a.site()); }
+inline Tensor operator+(const Operand& a, const Operand& b) {
+  return add(a, b, 1, a.site());
+}
+inline Tensor operator-(const Operand& a, const Operand& b) {
+  return sub(a, b, 1, a.site());
+}
+inline Tensor operator*(const Operand& a, const Operand& b) {
+  return mul(a, b, a.site());
+}
+inline Tensor operator/(const Operand& a, const Operand& b) {
+  return div(a, b, a.site());
+}
+inline Tensor operator-(const Operand& a) {
+  return neg(a, a.site());
+}
+inline Tensor operator==(const Operand& a, const Operand& b) {
+  return eq(a, b, a.site());
+}
+inline Tensor operator!=(const Operand& a, const Operand& b) {
+  return ne(a, b, a.site());
+}
+inline Tensor operator<(const Operand& a, const Operand& b) {
+  return lt(a, b, a.site());
+}
+inline Tensor operator<=(const Operand& a, const Operand& b) {
+  return le(a, b, a.site());
+}
+inline Tensor operator>(const Operand& a, const Operand& b) {
+  return gt(a, b, a.site());
+}
+inline Tensor operator>=(const Operand& a, const Operand& b) {
+  return ge(a, b, a.site());
+}
 // Of masks and integers. They bind tighter than comparisons: write (x > 0) & (x < 1).
-inline Tensor operator&(const Operand& a, const Operand& b) { return bitwise_and(a, b, a.site()); }
-inline Tensor operator|(const Operand& a, const Operand& b) { return bitwise_or(a, b, a.site()); }
-inline Tensor operator^(const Operand& a, const Operand& b) { return bitwise_xor(a, b, a.site()); }
-inline Tensor operator~(const Operand& a) { return bitwise_not(a.tensor(), a.site()); }
-inline Tensor operator!(const Operand& a) { return logical_not(a, a.site()); }
+inline Tensor operator&(const Operand& a, const Operand& b) {
+  return bitwise_and(a, b, a.site());
+}
+inline Tensor operator|(const Operand& a, const Operand& b) {
+  return bitwise_or(a, b, a.site());
+}
+inline Tensor operator^(const Operand& a, const Operand& b) {
+  return bitwise_xor(a, b, a.site());
+}
+inline Tensor operator~(const Operand& a) {
+  return bitwise_not(a.tensor(), a.site());
+}
 
 }  // namespace tantu
