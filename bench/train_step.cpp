@@ -11,7 +11,7 @@ using namespace tantu;
 
 int main() {
   manual_seed(1);
-  auto model = nn::Sequential(nn::Linear(784, 512), nn::ReLU(), nn::Linear(512, 512), nn::ReLU(), nn::Linear(512, 10));
+  auto model = nn::Sequential{nn::Linear(784, 512), nn::ReLU(), nn::Linear(512, 512), nn::ReLU(), nn::Linear(512, 10)};
   optim::AdamW optimizer(model.parameters(), {.lr = 1e-3});
   const Tensor x = rand({128, 784}), y = randint(0, 10, {128});
   std::string word;

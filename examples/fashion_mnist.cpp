@@ -38,8 +38,8 @@ struct History {
 };
 
 nn::Sequential make_model() {
-  return nn::Sequential(nn::Flatten(), nn::Linear(784, 256), nn::ReLU(), nn::Dropout(0.2), nn::Linear(256, 128), nn::ReLU(),
-                        nn::Linear(128, 10));
+  return nn::Sequential{nn::Flatten(), nn::Linear(784, 256), nn::ReLU(), nn::Dropout(0.2), nn::Linear(256, 128), nn::ReLU(),
+                        nn::Linear(128, 10)};
 }
 
 void train_epoch(nn::Sequential& model, optim::Optimizer& optimizer, optim::lr_scheduler::LRScheduler& schedule,

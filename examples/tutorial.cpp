@@ -13,7 +13,7 @@ namespace {
 
 struct NeuralNetwork : nn::Module {
   nn::Sequential layers = register_module(
-      "layers", nn::Sequential(nn::Linear(2, 30), nn::ReLU(), nn::Linear(30, 20), nn::ReLU(), nn::Linear(20, 2)));
+      "layers", nn::Sequential{nn::Linear(2, 30), nn::ReLU(), nn::Linear(30, 20), nn::ReLU(), nn::Linear(20, 2)});
   Tensor forward(const Tensor& x) override { return layers(x); }  // (N, 2) → (N, 2): logits
 };
 

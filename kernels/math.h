@@ -62,8 +62,14 @@ struct Real {
   /// a where the condition holds, else b.
   TANTU_HD friend constexpr Real where(bool condition, Real a, Real b) { return condition ? a : b; }
   /// NaN if either is.
-  TANTU_HD friend constexpr Real maximum(Real a, Real b) { return (a.v > b.v) | (a.v != a.v) ? a : b; }
-  TANTU_HD friend constexpr Real minimum(Real a, Real b) { return (a.v < b.v) | (a.v != a.v) ? a : b; }
+  TANTU_HD friend constexpr Real maximum(Real a, Real b) {
+    const T larger = a.v > b.v ? a.v : b.v;
+    return of(a.v != a.v ? a.v : larger);
+  }
+  TANTU_HD friend constexpr Real minimum(Real a, Real b) {
+    const T smaller = a.v < b.v ? a.v : b.v;
+    return of(a.v != a.v ? a.v : smaller);
+  }
 
   TANTU_HD static constexpr Real of(T value) {
     Real r;

@@ -2,24 +2,35 @@
 
 #include <tantu/nn/module.h>
 
+#include <concepts>
+#include <initializer_list>
+#include <memory>
+#include <string>
+
 namespace tantu::nn {
 
-/// Modules one after the other, keys "0", "1", …: `nn::Sequential(nn::Linear(2, 30), nn::ReLU(), nn::Linear(30, 2))`.
+/// A module of any kind, as lists of modules hold it.
+class AnyModule {
+ public:
+  template <std::derived_from<Module> M>
+  AnyModule(M module) : module_(std::make_shared<M>(std::move(module))) {}
+  AnyModule(std::shared_ptr<Module> module) : module_(std::move(module)) {}
+  const std::shared_ptr<Module>& get() const { return module_; }
+
+ private:
+  std::shared_ptr<Module> module_;
+};
+
+/// Modules one after the other, keys "0", "1", …: `nn::Sequential{nn::Linear(2, 30), nn::ReLU(), nn::Linear(30, 2)}`.
+/// In braces, since C++ makes the elements of braces in order and the arguments of parentheses in any: the order decides
+/// which random numbers each layer draws.
 class Sequential : public Module {
  public:
   Sequential() = default;
-  template <class... Modules>
-    requires(sizeof...(Modules) > 0 && (std::is_base_of_v<Module, Modules> && ...) &&
-             !(sizeof...(Modules) == 1 && (std::is_same_v<Modules, Sequential> && ...)))
-  explicit Sequential(Modules... modules) {
-    (push_back(std::move(modules)), ...);
+  Sequential(std::initializer_list<AnyModule> modules) {
+    for (const AnyModule& m : modules) push_back(m);
   }
-
-  template <class M>
-  void push_back(M module) {
-    push_back(std::static_pointer_cast<Module>(std::make_shared<M>(std::move(module))));
-  }
-  void push_back(std::shared_ptr<Module> module) { add_child(std::to_string(size()), std::move(module)); }
+  void push_back(const AnyModule& module) { add_child(std::to_string(size()), module.get()); }
 
   Tensor forward(const Tensor& x) override;
   size_t size() const { return children().size(); }
@@ -31,11 +42,7 @@ class Sequential : public Module {
 class ModuleList : public Module {
  public:
   ModuleList() = default;
-  template <class M>
-  void push_back(M module) {
-    push_back(std::static_pointer_cast<Module>(std::make_shared<M>(std::move(module))));
-  }
-  void push_back(std::shared_ptr<Module> module) { add_child(std::to_string(size()), std::move(module)); }
+  void push_back(const AnyModule& module) { add_child(std::to_string(size()), module.get()); }
   size_t size() const { return children().size(); }
   /// IndexError outside of [0, size).
   Module& operator[](size_t i) const;

@@ -3,50 +3,44 @@
 #include <tantu/autograd/ops.h>
 #include <tantu/autograd/ops/reduce_common.h>
 #include <tantu/autograd/tape.h>
+#include <tantu/kernels/reduce.h>
 #include <tantu/kernels/sum.h>
 
 namespace tantu {
 
-Reduction::Reduction(const char* op, const Tensor& input, const Axes& axes) {
-  const int rank = input.sizes().size();
-  bool is_reduced[kMaxDims] = {};
-  for (int64_t axis : axes.dims()) {
-    const int d = wrap_dim(op, axis, rank);
-    TANTU_CHECK(!is_reduced[d], IndexError, "{}: dim {} appears multiple times in the list of dims", op, d);
-    is_reduced[d] = rank > 0;
-  }
-  Shape sizes, reduced_sizes;
-  Strides strides, reduced_strides;
-  for (int d = 0; d < rank; ++d) {
-    if (axes.all() || is_reduced[d]) {
-      dims.push_back(d);
-      reduced_sizes.push_back(input.sizes()[d]);
-      reduced_strides.push_back(input.strides()[d]);
-      kept_dim.push_back(1);
-    } else {
-      sizes.push_back(input.sizes()[d]);
-      strides.push_back(input.strides()[d]);
-      kept_dim.push_back(input.sizes()[d]);
-    }
-  }
-  kept = sizes;
-  reduced = reduced_sizes.size();
-  for (int d = 0; d < reduced; ++d) {
-    sizes.push_back(reduced_sizes[d]);
-    strides.push_back(reduced_strides[d]);
-  }
-  x = make_view(input.impl().storage, input.dtype(), sizes, strides, input.storage_offset());
+namespace {
+
+void sum_into(const ReducedDims& r, Tensor& y) {
+  if (y.numel() == 0) return;
+  on_device(y.device(), "sum", [&](auto& ctx) { sum_last(ctx, std::as_const(r.x).in(), r.out(y), r.reduced); });
 }
 
-Tensor sum(const Tensor& x, const Axes& dims, bool keepdim, Site at) {
+// The gradient of a sum over `kept_dim`, spread over `sizes`.
+Tensor spread(const Tensor& g, const Shape& kept_dim, const Shape& sizes, DType dtype) {
+  return g.to(dtype).view(kept_dim).expand(sizes);
+}
+
+Tensor truth(const char* op, const Tensor& x, const Axes& dims, bool keepdim, Reduce what) {
+  const ReducedDims r(op, x, dims);
+  Tensor y = make_tensor(op, r.shape(keepdim), x.dtype() == kUInt8 ? kUInt8 : kBool, x.device());
+  if (y.numel() > 0)
+    on_cpu(x.device(), op, [&](auto& ctx) { reduce_last(ctx, std::as_const(r.x).in(), r.out(y), r.reduced, what); });
+  return y;
+}
+
+}  // namespace
+
+Tensor sum(const Tensor& x, const Axes& dims, bool keepdim, std::optional<DType> dtype, Site at) {
   tape::Op op("sum", at);
-  const Reduction r("sum", x, dims);
-  Tensor y = make_tensor("sum", r.shape(keepdim), is_integral(x.dtype()) ? kInt64 : x.dtype(), x.device());
-  if (y.numel() > 0) on_device(x.device(), "sum", [&](auto& ctx) { sum_last(ctx, std::as_const(r.x).in(), y.out(), r.reduced); });
-  if (tape::wants(x))
-    tape::record("SumBackward0", {&y}, {x}, {}, [sizes = x.sizes(), kept_dim = r.kept_dim](tape::Backward& b) {
-      return TensorList{b.grad().view(kept_dim).expand(sizes)};
-    });
+  const ReducedDims r("sum", x, dims);
+  Tensor y =
+      make_tensor("sum", r.shape(keepdim), dtype.value_or(is_integral(x.dtype()) ? kInt64 : x.dtype()), x.device());
+  sum_into(r, y);
+  if (tape::wants(x) && is_floating(y.dtype()))
+    tape::record("SumBackward0", {&y}, {x}, {},
+                 [sizes = x.sizes(), kept_dim = r.kept_dim, type = x.dtype()](tape::Backward& b) {
+                   return TensorList{spread(b.grad(), kept_dim, sizes, type)};
+                 });
   return y;
 }
 
@@ -58,12 +52,56 @@ Tensor sum_to_size(const Tensor& x, const Shape& sizes, Site at) {
   Dims dims;
   for (int d = 0; d < x.sizes().size(); ++d) {
     const int64_t wanted = d < lead ? 1 : sizes[d - lead];
-    TANTU_CHECK(wanted == x.sizes()[d] || wanted == 1, ShapeError, "sum_to_size: size {} is not expandable to size {}", sizes, x.sizes());
+    TANTU_CHECK(wanted == x.sizes()[d] || wanted == 1, ShapeError, "sum_to_size: size {} is not expandable to size {}",
+                sizes, x.sizes());
     if (d < lead || wanted != x.sizes()[d]) dims.push_back(d);
   }
   return sum(x, dims, true).view(sizes);
 }
 
-Tensor Tensor::sum(const Axes& dims, bool keepdim, Site at) const { return tantu::sum(*this, dims, keepdim, at); }
+Tensor mean(const Tensor& x, const Axes& dims, bool keepdim, std::optional<DType> dtype, Site at) {
+  tape::Op op("mean", at);
+  const DType type = dtype.value_or(x.dtype());
+  TANTU_CHECK(is_floating(type), DTypeError,
+              "mean: could not infer output dtype. Input dtype must be a floating point dtype. Got: {}", type);
+  const ReducedDims r("mean", x, dims);
+  // A half-precision sum of many elements would overflow before it is divided.
+  Tensor y = make_tensor("mean", r.shape(keepdim), is_half(type) ? kFloat32 : type, x.device());
+  sum_into(r, y);
+  const auto count = static_cast<double>(r.count);
+  {
+    NoGradGuard no_grad;
+    y = y.div_(count).to(type);
+  }
+  if (tape::wants(x))
+    tape::record("MeanBackward0", {&y}, {x}, {},
+                 [sizes = x.sizes(), kept_dim = r.kept_dim, type = x.dtype(), count](tape::Backward& b) {
+                   return TensorList{spread(b.grad() / count, kept_dim, sizes, type)};
+                 });
+  return y;
+}
+
+Tensor all(const Tensor& x, const Axes& dims, bool keepdim, Site at) {
+  tape::Op op("all", at);
+  return truth("all", x, dims, keepdim, Reduce::All);
+}
+
+Tensor any(const Tensor& x, const Axes& dims, bool keepdim, Site at) {
+  tape::Op op("any", at);
+  return truth("any", x, dims, keepdim, Reduce::Any);
+}
+
+Tensor Tensor::sum(const Axes& dims, bool keepdim, Site at) const {
+  return tantu::sum(*this, dims, keepdim, {}, at);
+}
+Tensor Tensor::mean(const Axes& dims, bool keepdim, Site at) const {
+  return tantu::mean(*this, dims, keepdim, {}, at);
+}
+Tensor Tensor::all(Site at) const {
+  return tantu::all(*this, {}, false, at);
+}
+Tensor Tensor::any(Site at) const {
+  return tantu::any(*this, {}, false, at);
+}
 
 }  // namespace tantu

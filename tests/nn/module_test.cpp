@@ -105,7 +105,7 @@ TEST_CASE("names are checked") {
 }
 
 TEST_CASE("Sequential and ModuleList") {
-  auto model = nn::Sequential(nn::Linear(2, 30), nn::ReLU(), nn::Linear(30, 20), nn::ReLU(), nn::Linear(20, 2));
+  auto model = nn::Sequential{nn::Linear(2, 30), nn::ReLU(), nn::Linear(30, 20), nn::ReLU(), nn::Linear(20, 2)};
   CHECK(model.size() == 5);
   CHECK(names(model.named_parameters()).front() == "0.weight");
   CHECK(model(zeros({7, 2})).sizes() == Shape{7, 2});

@@ -16,7 +16,9 @@ double total(const Values& v) {
   return static_cast<double>(t);
 }
 
-double average(const Values& v) { return total(v) / static_cast<double>(v.size()); }
+double average(const Values& v) {
+  return total(v) / static_cast<double>(v.size());
+}
 
 double product(const Values& v) {
   long double t = 1;
@@ -35,10 +37,12 @@ Values negated(Values v) {
   for (double& x : v) x = -x;
   return v;
 }
-double largest(const Values& v) { return v[place_of_largest(v)]; }
-double smallest(const Values& v) { return v[place_of_largest(negated(v))]; }
-double index_of_largest(const Values& v) { return static_cast<double>(place_of_largest(v)); }
-double index_of_smallest(const Values& v) { return static_cast<double>(place_of_largest(negated(v))); }
+double largest(const Values& v) {
+  return v[place_of_largest(v)];
+}
+double smallest(const Values& v) {
+  return v[place_of_largest(negated(v))];
+}
 
 std::function<double(const Values&)> variance(double correction) {
   return [correction](const Values& v) {
@@ -63,10 +67,14 @@ std::function<double(const Values&)> norm_of(double p) {
 }
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-DType truth_type(DType t) { return t == kUInt8 ? kUInt8 : kBool; }
+DType truth_type(DType t) {
+  return t == kUInt8 ? kUInt8 : kBool;
+}
 
 // x with some columns set to zero, as an op and as a reference: for products with zeros.
-Tensor with_zeros(const Tensor& x, const Values& keep) { return x * tensor(keep, {.dtype = x.dtype(), .device = x.device()}); }
+Tensor with_zeros(const Tensor& x, const Values& keep) {
+  return x * tensor(keep, {.dtype = x.dtype(), .device = x.device()});
+}
 Array with_zeros(const Array& x, const Values& keep) {
   Array mask({static_cast<int64_t>(keep.size())});
   mask.data = keep;
@@ -82,8 +90,14 @@ const Rows rows({
                 .call = [](const Args& a) { return sum(a[0], 0); },
                 .reference = [](const Refs& r) { return reduce(r[0], {0}, false, total); }},
                {.inputs = {real({2, kN, kS})},
-                .call = [](const Args& a) { return sum(a[0], {1, -3}, true); },
-                .reference = [](const Refs& r) { return reduce(r[0], {0, 1}, true, total); }},
+                .call =
+                    [](const Args& a) {
+                      return sum(a[0], {1, -3}, true);
+                    },
+                .reference =
+                    [](const Refs& r) {
+                      return reduce(r[0], {0, 1}, true, total);
+                    }},
                {.inputs = {real({})},
                 .call = [](const Args& a) { return sum(a[0], -1); },
                 .reference = [](const Refs& r) { return r[0]; }}},
@@ -91,50 +105,89 @@ const Rows rows({
      .result = {sum_type},
      .growth = kSummed,
      .gradient = 2,
-     .errors = {{"dim outside", [](Device d) { sum(zeros({2, 3}, {.device = d}), 2); }, "sum: Dimension out of range"},
-                {"dim twice", [](Device d) { sum(zeros({2, 3}, {.device = d}), {1, -1}); },
+     .errors = {{"dim outside",
+                 [](Device d) {
+                   sum(zeros({2, 3}, {.device = d}), 2);
+                 },
+                 "sum: Dimension out of range"},
+                {"dim twice",
+                 [](Device d) {
+                   sum(zeros({2, 3}, {.device = d}), {1, -1});
+                 },
                  "sum: dim 1 appears multiple times in the list of dims"}}},
     {.name = "mean",
      .cases = {{.inputs = {real({kN})},
                 .call = [](const Args& a) { return mean(a[0]); },
                 .reference = [](const Refs& r) { return reduce(r[0], {}, false, average); }},
                {.inputs = {real({kN, 3, kS})},
-                .call = [](const Args& a) { return mean(a[0], {0, -1}, true); },
-                .reference = [](const Refs& r) { return reduce(r[0], {0, 2}, true, average); }},
+                .call =
+                    [](const Args& a) {
+                      return mean(a[0], {0, -1}, true);
+                    },
+                .reference =
+                    [](const Refs& r) {
+                      return reduce(r[0], {0, 2}, true, average);
+                    }},
                {.inputs = {real({})},
                 .call = [](const Args& a) { return mean(a[0], 0); },
                 .reference = [](const Refs& r) { return r[0]; }}},
      .growth = kSummed,
      .gradient = 2,
-     .errors = {{"integers", [](Device d) { mean(ones({2}, {.dtype = kInt64, .device = d})); }, "mean: could not infer output dtype"}}},
+     .errors = {{"integers", [](Device d) { mean(ones({2}, {.dtype = kInt64, .device = d})); },
+                 "mean: could not infer output dtype"}}},
     {.name = "sum_to_size",
      .cases = {{.inputs = {real({kN, 3, kS})},
-                .call = [](const Args& a) { return sum_to_size(a[0], {3, 1}); },
+                .call =
+                    [](const Args& a) {
+                      return sum_to_size(a[0], {3, 1});
+                    },
                 .reference = [](const Refs& r) { return reduce(reduce(r[0], {0}, false, total), {1}, true, total); }}},
      .growth = kSummed,
      .gradient = 2,
-     .errors = {{"not expandable", [](Device d) { sum_to_size(zeros({2, 3}, {.device = d}), {2}); }, "is not expandable to size"}}},
+     .errors = {{"not expandable",
+                 [](Device d) {
+                   sum_to_size(zeros({2, 3}, {.device = d}), {2});
+                 },
+                 "is not expandable to size"}}},
     {.name = "prod",
      .cases = {{.inputs = {real({kN, 4}, -2, 2)},
                 .call = [](const Args& a) { return prod(a[0], 1); },
                 .reference = [](const Refs& r) { return reduce(r[0], {1}, false, product); }},
-               {.inputs = {real({kN}, 0.5, 1.5)},
+               {.inputs = {real({kS}, 0.7, 1.3)},
                 .call = [](const Args& a) { return prod(a[0]); },
                 .reference = [](const Refs& r) { return reduce(r[0], {}, false, product); }},
                {.inputs = {real({5, kS}, -2, 2)},
                 .call = [](const Args& a) { return prod(a[0], -2, true); },
                 .reference = [](const Refs& r) { return reduce(r[0], {0}, true, product); }},
                {.inputs = {real({kN, 4}, -2, 2)},
-                .call = [](const Args& a) { return prod(with_zeros(a[0], {1, 0, 1, 1}), 1); },
-                .reference = [](const Refs& r) { return reduce(with_zeros(r[0], {1, 0, 1, 1}), {1}, false, product); },
+                .call =
+                    [](const Args& a) {
+                      return prod(with_zeros(a[0], {1, 0, 1, 1}), 1);
+                    },
+                .reference =
+                    [](const Refs& r) {
+                      return reduce(with_zeros(r[0], {1, 0, 1, 1}), {1}, false, product);
+                    },
                 .note = "a zero"},
                {.inputs = {real({kN, 4}, -2, 2)},
-                .call = [](const Args& a) { return prod(with_zeros(a[0], {0, 1, 0, 1}), 1); },
-                .reference = [](const Refs& r) { return reduce(with_zeros(r[0], {0, 1, 0, 1}), {1}, false, product); },
+                .call =
+                    [](const Args& a) {
+                      return prod(with_zeros(a[0], {0, 1, 0, 1}), 1);
+                    },
+                .reference =
+                    [](const Refs& r) {
+                      return reduce(with_zeros(r[0], {0, 1, 0, 1}), {1}, false, product);
+                    },
                 .note = "two zeros"},
                {.inputs = {real({2, 3}, -2, 2)},
-                .call = [](const Args& a) { return prod(with_zeros(a[0], {0, 1, 1})); },
-                .reference = [](const Refs& r) { return reduce(with_zeros(r[0], {0, 1, 1}), {}, false, product); },
+                .call =
+                    [](const Args& a) {
+                      return prod(with_zeros(a[0], {0, 1, 1}));
+                    },
+                .reference =
+                    [](const Refs& r) {
+                      return reduce(with_zeros(r[0], {0, 1, 1}), {}, false, product);
+                    },
                 .note = "zeros, over all"},
                {.inputs = {real({})},
                 .call = [](const Args& a) { return prod(a[0]); },
@@ -147,32 +200,54 @@ const Rows rows({
     {.name = "all",
      .cases = {{.inputs = {real({kN}, 0, 1)},
                 .call = [](const Args& a) { return all(a[0]); },
-                .reference = [](const Refs& r) { return reduce(r[0], {}, false, [](const Values& v) {
-                  for (double x : v) if (x == 0) return 0.0;
-                  return 1.0;
-                }); }},
+                .reference =
+                    [](const Refs& r) {
+                      return reduce(r[0], {}, false, [](const Values& v) {
+                        for (double x : v)
+                          if (x == 0) return 0.0;
+                        return 1.0;
+                      });
+                    }},
                {.inputs = {real({3, kN, 2}, 0, 1)},
-                .call = [](const Args& a) { return all(a[0], {0, 2}, true); },
-                .reference = [](const Refs& r) { return reduce(r[0], {0, 2}, true, [](const Values& v) {
-                  for (double x : v) if (x == 0) return 0.0;
-                  return 1.0;
-                }); }}},
+                .call =
+                    [](const Args& a) {
+                      return all(a[0], {0, 2}, true);
+                    },
+                .reference =
+                    [](const Refs& r) {
+                      return reduce(r[0], {0, 2}, true, [](const Values& v) {
+                        for (double x : v)
+                          if (x == 0) return 0.0;
+                        return 1.0;
+                      });
+                    }}},
      .dtypes = kAllTypes,
      .result = {truth_type},
      .growth = kExact},
     {.name = "any",
      .cases = {{.inputs = {real({kN}, 0, 1)},
                 .call = [](const Args& a) { return any(a[0]); },
-                .reference = [](const Refs& r) { return reduce(r[0], {}, false, [](const Values& v) {
-                  for (double x : v) if (x != 0) return 1.0;
-                  return 0.0;
-                }); }},
+                .reference =
+                    [](const Refs& r) {
+                      return reduce(r[0], {}, false, [](const Values& v) {
+                        for (double x : v)
+                          if (x != 0) return 1.0;
+                        return 0.0;
+                      });
+                    }},
                {.inputs = {real({3, kN, 2}, 0, 1)},
-                .call = [](const Args& a) { return any(a[0], {0, 2}); },
-                .reference = [](const Refs& r) { return reduce(r[0], {0, 2}, false, [](const Values& v) {
-                  for (double x : v) if (x != 0) return 1.0;
-                  return 0.0;
-                }); }}},
+                .call =
+                    [](const Args& a) {
+                      return any(a[0], {0, 2});
+                    },
+                .reference =
+                    [](const Refs& r) {
+                      return reduce(r[0], {0, 2}, false, [](const Values& v) {
+                        for (double x : v)
+                          if (x != 0) return 1.0;
+                        return 0.0;
+                      });
+                    }}},
      .dtypes = kAllTypes,
      .result = {truth_type},
      .growth = kExact},
@@ -184,8 +259,14 @@ const Rows rows({
                 .call = [](const Args& a) { return var(a[0], 0, 0, true); },
                 .reference = [](const Refs& r) { return reduce(r[0], {0}, true, variance(0)); }},
                {.inputs = {real({kN, 4, 2})},
-                .call = [](const Args& a) { return var(a[0], {1, 2}, 2.5); },
-                .reference = [](const Refs& r) { return reduce(r[0], {1, 2}, false, variance(2.5)); }}},
+                .call =
+                    [](const Args& a) {
+                      return var(a[0], {1, 2}, 2.5);
+                    },
+                .reference =
+                    [](const Refs& r) {
+                      return reduce(r[0], {1, 2}, false, variance(2.5));
+                    }}},
      .growth = kSummed,
      .gradient = 2,
      .errors = {{"integers", [](Device d) { var(ones({2}, {.dtype = kInt64, .device = d})); },
@@ -202,13 +283,19 @@ const Rows rows({
     {.name = "var_mean",
      .cases = {{.inputs = {real({5, kN})},
                 .call = [](const Args& a) { return var_mean(a[0], 0, 1, true); },
-                .reference = [](const Refs& r) { return Arrays({reduce(r[0], {0}, true, variance(1)), reduce(r[0], {0}, true, average)}); }}},
+                .reference =
+                    [](const Refs& r) {
+                      return Arrays({reduce(r[0], {0}, true, variance(1)), reduce(r[0], {0}, true, average)});
+                    }}},
      .growth = kSummed,
      .gradient = 2},
     {.name = "std_mean",
      .cases = {{.inputs = {distinct({5, kN})},
                 .call = [](const Args& a) { return std_mean(a[0], 0, 0); },
-                .reference = [](const Refs& r) { return Arrays({reduce(r[0], {0}, false, deviation(0)), reduce(r[0], {0}, false, average)}); }}},
+                .reference =
+                    [](const Refs& r) {
+                      return Arrays({reduce(r[0], {0}, false, deviation(0)), reduce(r[0], {0}, false, average)});
+                    }}},
      .growth = kSummed,
      .gradient = 2},
     {.name = "norm",
@@ -219,8 +306,14 @@ const Rows rows({
                 .call = [](const Args& a) { return norm(a[0], 1, 0); },
                 .reference = [](const Refs& r) { return reduce(r[0], {0}, false, norm_of(1)); }},
                {.inputs = {off_kinks({kN, 3, kS})},
-                .call = [](const Args& a) { return norm(a[0], 2, {1, 2}, true); },
-                .reference = [](const Refs& r) { return reduce(r[0], {1, 2}, true, norm_of(2)); }},
+                .call =
+                    [](const Args& a) {
+                      return norm(a[0], 2, {1, 2}, true);
+                    },
+                .reference =
+                    [](const Refs& r) {
+                      return reduce(r[0], {1, 2}, true, norm_of(2));
+                    }},
                {.inputs = {off_kinks({kN, 3})},
                 .call = [](const Args& a) { return norm(a[0], 3, 1); },
                 .reference = [](const Refs& r) { return reduce(r[0], {1}, false, norm_of(3)); }},
@@ -238,22 +331,30 @@ const Rows rows({
                 .reference = [](const Refs& r) { return reduce(r[0], {1}, false, norm_of(-1)); }}},
      .growth = kSummed,
      .gradient = 2,
-     .errors = {{"integers", [](Device d) { norm(ones({2}, {.dtype = kInt64, .device = d})); }, "norm: Expected a floating point tensor as input. Got int64"},
-                {"inf of nothing", [](Device d) { norm(ones({0}, {.device = d}), kInf); },
-                 "norm: cannot compute the inf norm on an empty tensor because the operation does not have an identity"}}},
+     .errors =
+         {{"integers", [](Device d) { norm(ones({2}, {.dtype = kInt64, .device = d})); },
+           "norm: Expected a floating point tensor as input. Got int64"},
+          {"inf of nothing", [](Device d) { norm(ones({0}, {.device = d}), kInf); },
+           "norm: cannot compute the inf norm on an empty tensor because the operation does not have an identity"}}},
     {.name = "cumsum",
      .cases = {{.inputs = {real({kN}, 0, 2)},
                 .call = [](const Args& a) { return cumsum(a[0], 0); },
-                .reference = [](const Refs& r) { return along(r[0], 0, [](Values v) {
-                  for (size_t i = 1; i < v.size(); ++i) v[i] += v[i - 1];
-                  return v;
-                }); }},
+                .reference =
+                    [](const Refs& r) {
+                      return along(r[0], 0, [](Values v) {
+                        for (size_t i = 1; i < v.size(); ++i) v[i] += v[i - 1];
+                        return v;
+                      });
+                    }},
                {.inputs = {real({5, kN, 3})},
                 .call = [](const Args& a) { return cumsum(a[0], -3); },
-                .reference = [](const Refs& r) { return along(r[0], 0, [](Values v) {
-                  for (size_t i = 1; i < v.size(); ++i) v[i] += v[i - 1];
-                  return v;
-                }); }},
+                .reference =
+                    [](const Refs& r) {
+                      return along(r[0], 0, [](Values v) {
+                        for (size_t i = 1; i < v.size(); ++i) v[i] += v[i - 1];
+                        return v;
+                      });
+                    }},
                {.inputs = {real({})},
                 .call = [](const Args& a) { return cumsum(a[0], 0); },
                 .reference = [](const Refs& r) { return r[0]; }}},

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <tantu/core/context.h>
+#include <tantu/core/view.h>
+
+namespace tantu {
+
+/// y (P…, D) = rows of weight (V, D) named by index (P…): int64 or int32, any strides. weight: any dtype, contiguous; y
+/// the same, contiguous. IndexError for an index outside of [0, V), naming the first and its position. Does not
+/// synchronize.
+TANTU_CPU_KERNEL(embedding_forward, ConstView index, ConstView weight, View y);
+
+/// dweight (V, D) = for each row the sum of the g (P…, D) that were read from it, in float64, in order of position,
+/// rounded once; 0 for `padding` (-1: none). `by_frequency` divides each sum by the number of its terms. g, dweight
+/// contiguous, of one floating type. The indices have been checked by the forward pass. Deterministic; does not
+/// synchronize.
+TANTU_CPU_KERNEL(embedding_backward, ConstView g, ConstView index, int64_t padding, bool by_frequency, View dweight);
+
+}  // namespace tantu
