@@ -60,7 +60,7 @@ struct Real {
   TANTU_HD friend constexpr bool operator!=(Real a, Real b) { return a.v != b.v; }
 
   /// a where the condition holds, else b.
-  TANTU_HD friend constexpr Real where(bool condition, Real a, Real b) { return condition ? a : b; }
+  TANTU_HD friend constexpr Real where(bool condition, Real a, Real b) { return of(condition ? a.v : b.v); }
   /// NaN if either is.
   TANTU_HD friend constexpr Real maximum(Real a, Real b) {
     const T larger = a.v > b.v ? a.v : b.v;
