@@ -55,7 +55,7 @@ void time_row(benchmark::State& state, const bench::Row& row, int64_t n) {
   state.counters["flop/s"] = benchmark::Counter(row.flops(n), benchmark::Counter::kIsIterationInvariantRate);
 }
 
-int run(const Options& options, int argc, char** argv) {
+int run(const Options& options, char** argv) {
   std::vector<bench::Row> all = bench::pointwise_rows();
   for (bench::Row& row : bench::rows()) all.push_back(row);
   if (options.planted) all.push_back(planted_row());
@@ -126,7 +126,7 @@ int main(int argc, char** argv) {
   }
   try {
     if (threads > 0) set_num_threads(threads);
-    return run(options, argc, argv);
+    return run(options, argv);
   } catch (const std::regex_error& e) {
     fmt::print(stderr, "tantu-bench: --filter is not a regular expression: {}\n", e.what());
     return 2;

@@ -1,4 +1,5 @@
 #include <tantu/autograd/ops.h>
+#include <tantu/autograd/grad_mode.h>
 #include <tantu/optim/optim.h>
 #include <tantu/tests/catch.h>
 
