@@ -21,7 +21,7 @@ std::vector<int64_t> positions(const ConstView& index) {
   out.strides = contiguous_strides(index.sizes);
   const ConstView views[] = {out, index};
   const cpu::Walk walk(views, 2);
-  cpu::load(walk, 1, 0, walk.numel, kInt64, values.data());
+  if (walk.numel > 0) cpu::load(walk, 1, 0, walk.numel, kInt64, values.data());
   return values;
 }
 

@@ -113,9 +113,10 @@ void check_classes(const ClassLoss& rule, const Tensor& target) {
 }
 
 // The target holds probabilities: every part is an ordinary operation.
-Tensor soft_cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, const ClassLoss& rule) {
+Tensor soft_cross_entropy(const Tensor& input, const Tensor& target, const Tensor& weight, const ClassLoss& rule) {
   TANTU_CHECK(is_floating(target.dtype()), DTypeError,
               "{}: Expected floating point type for target with class probabilities, got {}", rule.op, target.dtype());
+  const Tensor x = is_half(input.dtype()) ? input.to(kFloat32) : input;
   const int dim = class_dim(x);
   const int64_t classes = x.size(dim);
   Tensor wanted = target;
@@ -127,7 +128,7 @@ Tensor soft_cross_entropy(const Tensor& x, const Tensor& target, const Tensor& w
     terms = terms * weight.view(shape);
   }
   const Tensor losses = -terms.sum(dim);
-  return reduced(losses, rule.reduction);
+  return reduced(losses, rule.reduction).to(input.dtype());
 }
 
 }  // namespace

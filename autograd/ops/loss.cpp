@@ -21,22 +21,33 @@ Tensor reduced(const Tensor& losses, Reduction reduction) {
 
 namespace {
 
-// Every loss of this file opens so: the site, the reduction, what may be compared with what.
+// Half types compute in float32.
+Tensor wide(const Tensor& t) {
+  return t.defined() && is_half(t.dtype()) ? t.to(kFloat32) : t;
+}
+
+// Every loss of this file opens so: the site, the reduction, what may be compared with what. It rounds to the inputs'
+// dtype once, at the end.
 class Loss {
  public:
-  Loss(const char* name, Site at, const std::string& reduction, const Tensor& input, const Tensor& target)
-      : op_(name, at), name_(name), reduction_(parse_reduction(name, reduction)) {
-    tape::common_device(name, {{"input", &input}, {"target", &target}});
-    TANTU_CHECK(is_floating(input.dtype()) || is_floating(target.dtype()), DTypeError,
-                "{}: expected floating point tensors, but got {} and {}", name, input.dtype(), target.dtype());
-    broadcast_shapes(name, input.sizes(), target.sizes());
+  Loss(const char* name, Site at, const std::string& reduction, const Tensor& x, const Tensor& t)
+      : op_(name, at), reduction_(parse_reduction(name, reduction)) {
+    tape::common_device(name, {{"input", &x}, {"target", &t}});
+    TANTU_CHECK(is_floating(x.dtype()) || is_floating(t.dtype()), DTypeError,
+                "{}: expected floating point tensors, but got {} and {}", name, x.dtype(), t.dtype());
+    broadcast_shapes(name, x.sizes(), t.sizes());
+    type_ = promote_types(x.dtype(), t.dtype());
+    input = wide(x);
+    target = wide(t);
   }
-  Tensor reduce(const Tensor& losses) const { return reduced(losses, reduction_); }
+  Tensor reduce(const Tensor& losses) const { return reduced(losses, reduction_).to(type_); }
+
+  Tensor input, target;
 
  private:
   tape::Op op_;
-  const char* name_;
   Reduction reduction_;
+  DType type_ = kFloat32;
 };
 
 // d² / 2 within [-delta, delta], straight lines outside.
@@ -90,19 +101,19 @@ Tensor distance(const Tensor& a, const Tensor& b, const TripletMarginOptions& op
 
 Tensor mse_loss(const Tensor& input, const Tensor& target, const LossOptions& options, Site at) {
   const Loss loss("mse_loss", at, options.reduction, input, target);
-  return loss.reduce(square(input - target));
+  return loss.reduce(square(loss.input - loss.target));
 }
 
 Tensor l1_loss(const Tensor& input, const Tensor& target, const LossOptions& options, Site at) {
   const Loss loss("l1_loss", at, options.reduction, input, target);
-  return loss.reduce(abs(input - target));
+  return loss.reduce(abs(loss.input - loss.target));
 }
 
 Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, const SmoothL1LossOptions& options, Site at) {
   const Loss loss("smooth_l1_loss", at, options.reduction, input, target);
   TANTU_CHECK(options.beta >= 0, ValueError, "smooth_l1_loss: does not support negative values for beta, but got {}",
               options.beta);
-  const Tensor difference = input - target;
+  const Tensor difference = loss.input - loss.target;
   return loss.reduce(options.beta == 0 ? abs(difference) : huber(difference, options.beta) / options.beta);
 }
 
@@ -110,7 +121,7 @@ Tensor huber_loss(const Tensor& input, const Tensor& target, const HuberLossOpti
   const Loss loss("huber_loss", at, options.reduction, input, target);
   TANTU_CHECK(options.delta > 0, ValueError, "huber_loss: does not support non-positive values for delta, but got {}",
               options.delta);
-  return loss.reduce(huber(input - target, options.delta));
+  return loss.reduce(huber(loss.input - loss.target, options.delta));
 }
 
 Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const BinaryCrossEntropyOptions& options,
@@ -120,8 +131,8 @@ Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Bin
               "binary_cross_entropy: Using a target size ({}) that is different to the input size ({}) is not allowed",
               target.sizes(), input.sizes());
   check_probabilities(input);
-  const Tensor terms = binary_entropy(input, target);
-  return loss.reduce(options.weight.defined() ? terms * options.weight : terms);
+  const Tensor terms = binary_entropy(loss.input, loss.target);
+  return loss.reduce(options.weight.defined() ? terms * wide(options.weight) : terms);
 }
 
 Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target,
@@ -130,10 +141,16 @@ Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& targe
   TANTU_CHECK(input.sizes() == target.sizes(), ShapeError,
               "binary_cross_entropy_with_logits: Target size ({}) must be the same as input size ({})", target.sizes(),
               input.sizes());
-  Tensor tail = -logsigmoid(input);
-  if (options.pos_weight.defined()) tail = ((options.pos_weight - 1) * target + 1) * tail;
-  const Tensor terms = (1 - target) * input + tail;
-  return loss.reduce(options.weight.defined() ? terms * options.weight : terms);
+  if (is_half(input.dtype())) {  // several operations in a row: in float32, rounded once at the end
+    BinaryCrossEntropyWithLogitsOptions wide = options;
+    if (wide.weight.defined()) wide.weight = wide.weight.to(kFloat32);
+    if (wide.pos_weight.defined()) wide.pos_weight = wide.pos_weight.to(kFloat32);
+    return binary_cross_entropy_with_logits(input.to(kFloat32), target.to(kFloat32), wide).to(input.dtype());
+  }
+  Tensor tail = -logsigmoid(loss.input);
+  if (options.pos_weight.defined()) tail = ((wide(options.pos_weight) - 1) * loss.target + 1) * tail;
+  const Tensor terms = (1 - loss.target) * loss.input + tail;
+  return loss.reduce(options.weight.defined() ? terms * wide(options.weight) : terms);
 }
 
 Tensor kl_div(const Tensor& input, const Tensor& target, const KlDivOptions& options, Site at) {
@@ -141,27 +158,28 @@ Tensor kl_div(const Tensor& input, const Tensor& target, const KlDivOptions& opt
   const Loss loss("kl_div", at, batch ? "sum" : options.reduction, input, target);
   TANTU_CHECK(!batch || input.dim() > 0, ShapeError,
               "kl_div: batchmean needs an input with a batch dimension, but got a 0-dim tensor");
-  const Tensor terms = options.log_target ? exp(target) * (target - input)
-                                          : where(target == 0, 0, target * log(target)) - target * input;
+  const Tensor &x = loss.input, &t = loss.target;
+  const Tensor terms = options.log_target ? exp(t) * (t - x) : where(t == 0, 0, t * log(t)) - t * x;
   const Tensor total = loss.reduce(terms);
   return batch ? total / input.size(0) : total;
 }
 
 Tensor hinge_embedding_loss(const Tensor& input, const Tensor& target, const MarginOptions& options, Site at) {
   const Loss loss("hinge_embedding_loss", at, options.reduction, input, target);
-  const Tensor far = (options.margin - input).clamp(0, {});
-  return loss.reduce(where(target != 1, far, 0) + where(target != -1, input, 0));
+  const Tensor &x = loss.input, &t = loss.target;
+  const Tensor far = (options.margin - x).clamp(0, {});
+  return loss.reduce(where(t != 1, far, 0) + where(t != -1, x, 0));
 }
 
 Tensor soft_margin_loss(const Tensor& input, const Tensor& target, const LossOptions& options, Site at) {
   const Loss loss("soft_margin_loss", at, options.reduction, input, target);
-  return loss.reduce(-logsigmoid(target * input));
+  return loss.reduce(-logsigmoid(loss.target * loss.input));
 }
 
 Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,
                            const MarginRankingOptions& options, Site at) {
   const Loss loss("margin_ranking_loss", at, options.reduction, input1, target);
-  return loss.reduce((-target * (input1 - input2) + options.margin).clamp(0, {}));
+  return loss.reduce((-loss.target * (loss.input - wide(input2)) + options.margin).clamp(0, {}));
 }
 
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
@@ -169,9 +187,9 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
   const Loss loss("triplet_margin_loss", at, options.reduction, anchor, positive);
   TANTU_CHECK(options.margin > 0, ValueError, "triplet_margin_loss: expected margin to be greater than 0, but got {}",
               options.margin);
-  const Tensor near = distance(anchor, positive, options);
-  Tensor far = distance(anchor, negative, options);
-  if (options.swap) far = minimum(far, distance(positive, negative, options));
+  const Tensor near = distance(loss.input, loss.target, options);
+  Tensor far = distance(loss.input, wide(negative), options);
+  if (options.swap) far = minimum(far, distance(loss.target, wide(negative), options));
   return loss.reduce((near - far + options.margin).clamp(0, {}));
 }
 
