@@ -12,8 +12,12 @@ GradState& grad_state();  // of this thread
 }  // namespace detail
 
 /// Whether operations of this thread are recorded on the tape.
-inline bool is_grad_enabled() { return detail::grad_state().grad; }
-inline bool is_inference_mode() { return detail::grad_state().inference; }
+inline bool is_grad_enabled() {
+  return detail::grad_state().grad;
+}
+inline bool is_inference_mode() {
+  return detail::grad_state().inference;
+}
 
 /// Sets this thread's grad mode while it is alive.
 class GradModeGuard {

@@ -28,6 +28,8 @@ double max_error(const Row& row, int64_t n) {
   return worst;
 }
 
-double tolerance(const Row& row, int64_t) { return 16 * row.growth * static_cast<double>(std::numeric_limits<float>::epsilon()); }
+double tolerance(const Row& row, int64_t) {
+  return 16 * row.growth * static_cast<double>(std::numeric_limits<float>::epsilon());
+}
 
 }  // namespace bench

@@ -6,9 +6,9 @@
 #include <tantu/core/thread_pool.h>
 #include <tantu/version.h>
 
-#include <CLI/CLI.hpp>
 #include <benchmark/benchmark.h>
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
 
 #include <regex>
 
@@ -27,7 +27,9 @@ std::string size_text(int64_t n) {
   return std::to_string(n);
 }
 
-std::string row_name(const bench::Row& row, int64_t n) { return fmt::format("{}/f32/{}/cpu/hot", row.name, size_text(n)); }
+std::string row_name(const bench::Row& row, int64_t n) {
+  return fmt::format("{}/f32/{}/cpu/hot", row.name, size_text(n));
+}
 
 // A kernel that is wrong in one element: the harness must refuse to time it.
 bench::Row planted_row() {
@@ -51,7 +53,8 @@ void time_row(benchmark::State& state, const bench::Row& row, int64_t n) {
   const std::vector<Tensor> in = row.inputs(n, kFloat32);
   row.call(in);
   for (auto _ : state) benchmark::DoNotOptimize(row.call(in).ref().get());
-  state.counters["bytes/s"] = benchmark::Counter(row.bytes(n), benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1024);
+  state.counters["bytes/s"] =
+      benchmark::Counter(row.bytes(n), benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1024);
   state.counters["flop/s"] = benchmark::Counter(row.flops(n), benchmark::Counter::kIsIterationInvariantRate);
 }
 
@@ -108,8 +111,11 @@ int run(const Options& options, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Examples:\n  tantu-bench --list\n  tantu-bench --filter '^(add|matmul)/' --quick\n  tantu-bench --json run.json\n\n"
-               "Times every operation on the CPU in float32. Each row is compared with float64 first; a wrong one is not timed."};
+  CLI::App app{
+      "Examples:\n  tantu-bench --list\n  tantu-bench --filter '^(add|matmul)/' --quick\n  tantu-bench --json "
+      "run.json\n\n"
+      "Times every operation on the CPU in float32. Each row is compared with float64 first; a wrong one is not "
+      "timed."};
   Options options;
   app.add_flag("--list", options.list, "Show the rows and stop");
   app.add_option("--filter", options.filter, "Only rows whose name matches this regular expression");

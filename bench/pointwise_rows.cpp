@@ -33,7 +33,9 @@ Row make(const char* name, int arity, pointwise::Rule rule, double low, double h
   };
   row.call = std::move(call);
   const double item = rule == pointwise::kIntegers ? 8 : 4;
-  row.bytes = [=](int64_t n) { return static_cast<double>(n) * (item * arity + (rule == pointwise::kToBool ? 1 : item)); };
+  row.bytes = [=](int64_t n) {
+    return static_cast<double>(n) * (item * arity + (rule == pointwise::kToBool ? 1 : item));
+  };
   row.flops = [](int64_t n) { return static_cast<double>(n); };
   row.growth = 4;
   return row;

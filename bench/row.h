@@ -9,7 +9,8 @@
 
 namespace bench {
 
-/// One measurement: an operation, how to make its inputs, and what it moves and computes. Sizes are what the op calls n.
+/// One measurement: an operation, how to make its inputs, and what it moves and computes. Sizes are what the op calls
+/// n.
 struct Row {
   std::string name;            ///< the public operation
   std::vector<int64_t> sizes;  ///< small enough for the cache, and streaming
@@ -23,7 +24,8 @@ struct Row {
 std::vector<Row> rows();
 std::vector<Row> pointwise_rows();
 
-/// The largest relative error of the row at size n in float32 against the same call in float64; throws what the call throws.
+/// The largest relative error of the row at size n in float32 against the same call in float64; throws what the call
+/// throws.
 double max_error(const Row& row, int64_t n);
 /// What `max_error` may be.
 double tolerance(const Row& row, int64_t n);

@@ -12,12 +12,17 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-Tensor normal_of(const Shape& shape, DType dtype) { return randn(shape).to(dtype); }
+Tensor normal_of(const Shape& shape, DType dtype) {
+  return randn(shape).to(dtype);
+}
 
-double d(int64_t n) { return static_cast<double>(n); }
+double d(int64_t n) {
+  return static_cast<double>(n);
+}
 
 // Rows over n elements shown as (n / 512, 512).
-Row over_matrix(const char* name, std::function<Tensor(const Tensor&)> call, double bytes_per_element, double growth = 1) {
+Row over_matrix(const char* name, std::function<Tensor(const Tensor&)> call, double bytes_per_element,
+                double growth = 1) {
   Row row;
   row.name = name;
   row.sizes = {16384, int64_t{1} << 22};
@@ -42,32 +47,57 @@ Row product(const char* name, std::function<Tensors(int64_t, DType)> inputs, std
   return row;
 }
 
-Tensor classes(int64_t n, int64_t count) { return randint(0, count, {n}); }
+Tensor classes(int64_t n, int64_t count) {
+  return randint(0, count, {n});
+}
 
 void add_reductions(std::vector<Row>& all) {
-  all.push_back(over_matrix("sum", [](const Tensor& x) { return x.sum(); }, 4, 64));
-  all.push_back(over_matrix("sum_dim0", [](const Tensor& x) { return sum(x, 0); }, 4, 16));
-  all.push_back(over_matrix("sum_dim1", [](const Tensor& x) { return sum(x, 1); }, 4, 16));
-  all.push_back(over_matrix("mean", [](const Tensor& x) { return x.mean(1); }, 4, 4));
-  all.push_back(over_matrix("prod", [](const Tensor& x) { return prod(x, 1); }, 4, 64));
-  all.push_back(over_matrix("max", [](const Tensor& x) { return x.max(1).first; }, 4));
-  all.push_back(over_matrix("min", [](const Tensor& x) { return x.min(1).first; }, 4));
-  all.push_back(over_matrix("amax", [](const Tensor& x) { return x.amax(1); }, 4));
-  all.push_back(over_matrix("amin", [](const Tensor& x) { return x.amin(1); }, 4));
-  all.push_back(over_matrix("argmax", [](const Tensor& x) { return x.argmax(1); }, 4));
-  all.push_back(over_matrix("argmin", [](const Tensor& x) { return x.argmin(1); }, 4));
-  all.push_back(over_matrix("var", [](const Tensor& x) { return x.var(1); }, 4, 8));
-  all.push_back(over_matrix("std", [](const Tensor& x) { return x.std(1); }, 4, 8));
-  all.push_back(over_matrix("norm", [](const Tensor& x) { return x.norm(2, 1); }, 4, 8));
-  all.push_back(over_matrix("logsumexp", [](const Tensor& x) { return x.logsumexp(1); }, 4, 8));
-  all.push_back(over_matrix("cumsum", [](const Tensor& x) { return x.cumsum(1); }, 8, 64));
-  all.push_back(over_matrix("all", [](const Tensor& x) { return (x > -9).all(); }, 1));
-  all.push_back(over_matrix("any", [](const Tensor& x) { return (x > 9).any(); }, 1));
-  all.push_back(over_matrix("softmax", [](const Tensor& x) { return x.softmax(1); }, 8, 4));
-  all.push_back(over_matrix("log_softmax", [](const Tensor& x) { return x.log_softmax(1); }, 8, 4));
-  all.push_back(over_matrix("sort", [](const Tensor& x) { return x.sort(1).first; }, 16));
-  all.push_back(over_matrix("topk", [](const Tensor& x) { return x.topk(8, 1).first; }, 4));
-  all.push_back(over_matrix("median", [](const Tensor& x) { return median(x, 1).first; }, 4));
+  all.push_back(over_matrix(
+      "sum", [](const Tensor& x) { return x.sum(); }, 4, 64));
+  all.push_back(over_matrix(
+      "sum_dim0", [](const Tensor& x) { return sum(x, 0); }, 4, 16));
+  all.push_back(over_matrix(
+      "sum_dim1", [](const Tensor& x) { return sum(x, 1); }, 4, 16));
+  all.push_back(over_matrix(
+      "mean", [](const Tensor& x) { return x.mean(1); }, 4, 4));
+  all.push_back(over_matrix(
+      "prod", [](const Tensor& x) { return prod(x, 1); }, 4, 64));
+  all.push_back(over_matrix(
+      "max", [](const Tensor& x) { return x.max(1).first; }, 4));
+  all.push_back(over_matrix(
+      "min", [](const Tensor& x) { return x.min(1).first; }, 4));
+  all.push_back(over_matrix(
+      "amax", [](const Tensor& x) { return x.amax(1); }, 4));
+  all.push_back(over_matrix(
+      "amin", [](const Tensor& x) { return x.amin(1); }, 4));
+  all.push_back(over_matrix(
+      "argmax", [](const Tensor& x) { return x.argmax(1); }, 4));
+  all.push_back(over_matrix(
+      "argmin", [](const Tensor& x) { return x.argmin(1); }, 4));
+  all.push_back(over_matrix(
+      "var", [](const Tensor& x) { return x.var(1); }, 4, 8));
+  all.push_back(over_matrix(
+      "std", [](const Tensor& x) { return x.std(1); }, 4, 8));
+  all.push_back(over_matrix(
+      "norm", [](const Tensor& x) { return x.norm(2, 1); }, 4, 8));
+  all.push_back(over_matrix(
+      "logsumexp", [](const Tensor& x) { return x.logsumexp(1); }, 4, 8));
+  all.push_back(over_matrix(
+      "cumsum", [](const Tensor& x) { return x.cumsum(1); }, 8, 64));
+  all.push_back(over_matrix(
+      "all", [](const Tensor& x) { return (x > -9).all(); }, 1));
+  all.push_back(over_matrix(
+      "any", [](const Tensor& x) { return (x > 9).any(); }, 1));
+  all.push_back(over_matrix(
+      "softmax", [](const Tensor& x) { return x.softmax(1); }, 8, 4));
+  all.push_back(over_matrix(
+      "log_softmax", [](const Tensor& x) { return x.log_softmax(1); }, 8, 4));
+  all.push_back(over_matrix(
+      "sort", [](const Tensor& x) { return x.sort(1).first; }, 16));
+  all.push_back(over_matrix(
+      "topk", [](const Tensor& x) { return x.topk(8, 1).first; }, 4));
+  all.push_back(over_matrix(
+      "median", [](const Tensor& x) { return median(x, 1).first; }, 4));
 }
 
 void add_products(std::vector<Row>& all) {
@@ -75,45 +105,80 @@ void add_products(std::vector<Row>& all) {
   const auto square_bytes = [](int64_t n) { return 12.0 * d(n) * d(n); };
   const auto square_flops = [](int64_t n) { return 2.0 * d(n) * d(n) * d(n); };
   const std::vector<int64_t> sizes{128, 512, 1024};
-  all.push_back(product("matmul", square, [](const Tensors& t) { return matmul(t[0], t[1]); }, square_bytes, square_flops, sizes));
-  all.push_back(product("mm", square, [](const Tensors& t) { return mm(t[0], t[1].transpose(0, 1)); }, square_bytes, square_flops, sizes));
-  all.push_back(product("addmm",
-                        [](int64_t n, DType t) { return Tensors{normal_of({n}, t), normal_of({n, n}, t), normal_of({n, n}, t)}; },
-                        [](const Tensors& t) { return addmm(t[0], t[1], t[2]); }, square_bytes, square_flops, {128, 512}));
-  all.push_back(product("linear",
-                        [](int64_t n, DType t) { return Tensors{normal_of({128, n}, t), normal_of({n, n}, t), normal_of({n}, t)}; },
-                        [](const Tensors& t) { return linear(t[0], t[1], t[2]); },
-                        [](int64_t n) { return 4.0 * (d(n) * d(n) + 256 * d(n)); }, [](int64_t n) { return 256.0 * d(n) * d(n); }, {128, 512}));
-  all.push_back(product("bmm", [](int64_t n, DType t) { return Tensors{normal_of({n, 32, 32}, t), normal_of({n, 32, 32}, t)}; },
-                        [](const Tensors& t) { return bmm(t[0], t[1]); }, [](int64_t n) { return 12.0 * 1024 * d(n); },
-                        [](int64_t n) { return 2.0 * 32768 * d(n); }, {16, 512}));
-  all.push_back(product("baddbmm",
-                        [](int64_t n, DType t) {
-                          return Tensors{normal_of({n, 32, 32}, t), normal_of({n, 32, 32}, t), normal_of({n, 32, 32}, t)};
-                        },
-                        [](const Tensors& t) { return baddbmm(t[0], t[1], t[2]); }, [](int64_t n) { return 16.0 * 1024 * d(n); },
-                        [](int64_t n) { return 2.0 * 32768 * d(n); }, {16, 512}));
-  all.push_back(product("mv", [](int64_t n, DType t) { return Tensors{normal_of({n, n}, t), normal_of({n}, t)}; },
-                        [](const Tensors& t) { return mv(t[0], t[1]); }, [](int64_t n) { return 4.0 * d(n) * d(n); },
-                        [](int64_t n) { return 2.0 * d(n) * d(n); }, {512, 2048}));
-  all.push_back(product("dot", [](int64_t n, DType t) { return Tensors{normal_of({n}, t), normal_of({n}, t)}; },
-                        [](const Tensors& t) { return dot(t[0], t[1]); }, [](int64_t n) { return 8.0 * d(n); },
-                        [](int64_t n) { return 2.0 * d(n); }, {4096, int64_t{1} << 20}));
-  all.push_back(product("outer", [](int64_t n, DType t) { return Tensors{normal_of({n}, t), normal_of({n}, t)}; },
-                        [](const Tensors& t) { return outer(t[0], t[1]); }, [](int64_t n) { return 4.0 * d(n) * d(n); },
-                        [](int64_t n) { return d(n) * d(n); }, {256, 2048}));
-  all.push_back(product("einsum", [](int64_t n, DType t) { return Tensors{normal_of({8, n, 64}, t), normal_of({8, 64, n}, t)}; },
-                        [](const Tensors& t) { return einsum("bij,bjk->bik", {t[0], t[1]}); },
-                        [](int64_t n) { return 32.0 * d(n) * (128 + d(n)); }, [](int64_t n) { return 1024.0 * d(n) * d(n); }, {64, 256}));
+  all.push_back(product(
+      "matmul", square, [](const Tensors& t) { return matmul(t[0], t[1]); }, square_bytes, square_flops, sizes));
+  all.push_back(product(
+      "mm", square, [](const Tensors& t) { return mm(t[0], t[1].transpose(0, 1)); }, square_bytes, square_flops,
+      sizes));
+  all.push_back(product(
+      "addmm",
+      [](int64_t n, DType t) {
+        return Tensors{normal_of({n}, t), normal_of({n, n}, t), normal_of({n, n}, t)};
+      },
+      [](const Tensors& t) { return addmm(t[0], t[1], t[2]); }, square_bytes, square_flops, {128, 512}));
+  all.push_back(product(
+      "linear",
+      [](int64_t n, DType t) {
+        return Tensors{normal_of({128, n}, t), normal_of({n, n}, t), normal_of({n}, t)};
+      },
+      [](const Tensors& t) { return linear(t[0], t[1], t[2]); },
+      [](int64_t n) { return 4.0 * (d(n) * d(n) + 256 * d(n)); }, [](int64_t n) { return 256.0 * d(n) * d(n); },
+      {128, 512}));
+  all.push_back(product(
+      "bmm",
+      [](int64_t n, DType t) {
+        return Tensors{normal_of({n, 32, 32}, t), normal_of({n, 32, 32}, t)};
+      },
+      [](const Tensors& t) { return bmm(t[0], t[1]); }, [](int64_t n) { return 12.0 * 1024 * d(n); },
+      [](int64_t n) { return 2.0 * 32768 * d(n); }, {16, 512}));
+  all.push_back(product(
+      "baddbmm",
+      [](int64_t n, DType t) {
+        return Tensors{normal_of({n, 32, 32}, t), normal_of({n, 32, 32}, t), normal_of({n, 32, 32}, t)};
+      },
+      [](const Tensors& t) { return baddbmm(t[0], t[1], t[2]); }, [](int64_t n) { return 16.0 * 1024 * d(n); },
+      [](int64_t n) { return 2.0 * 32768 * d(n); }, {16, 512}));
+  all.push_back(product(
+      "mv",
+      [](int64_t n, DType t) {
+        return Tensors{normal_of({n, n}, t), normal_of({n}, t)};
+      },
+      [](const Tensors& t) { return mv(t[0], t[1]); }, [](int64_t n) { return 4.0 * d(n) * d(n); },
+      [](int64_t n) { return 2.0 * d(n) * d(n); }, {512, 2048}));
+  all.push_back(product(
+      "dot",
+      [](int64_t n, DType t) {
+        return Tensors{normal_of({n}, t), normal_of({n}, t)};
+      },
+      [](const Tensors& t) { return dot(t[0], t[1]); }, [](int64_t n) { return 8.0 * d(n); },
+      [](int64_t n) { return 2.0 * d(n); }, {4096, int64_t{1} << 20}));
+  all.push_back(product(
+      "outer",
+      [](int64_t n, DType t) {
+        return Tensors{normal_of({n}, t), normal_of({n}, t)};
+      },
+      [](const Tensors& t) { return outer(t[0], t[1]); }, [](int64_t n) { return 4.0 * d(n) * d(n); },
+      [](int64_t n) { return d(n) * d(n); }, {256, 2048}));
+  all.push_back(product(
+      "einsum",
+      [](int64_t n, DType t) {
+        return Tensors{normal_of({8, n, 64}, t), normal_of({8, 64, n}, t)};
+      },
+      [](const Tensors& t) {
+        return einsum("bij,bjk->bik", {t[0], t[1]});
+      },
+      [](int64_t n) { return 32.0 * d(n) * (128 + d(n)); }, [](int64_t n) { return 1024.0 * d(n) * d(n); }, {64, 256}));
 }
 
 void add_layers(std::vector<Row>& all) {
-  all.push_back(over_matrix("layer_norm", [](const Tensor& x) { return layer_norm(x, {512}); }, 8, 8));
-  all.push_back(over_matrix("batch_norm", [](const Tensor& x) { return batch_norm(x, {}, {}, {}, {}, true); }, 8, 16));
-  all.push_back(over_matrix("cross_entropy", [](const Tensor& x) {
-    return cross_entropy(x, remainder(arange(x.size(0)), 512));
-  }, 4, 16));
-  all.push_back(over_matrix("mse_loss", [](const Tensor& x) { return mse_loss(x, x * 0.5); }, 8, 64));
+  all.push_back(over_matrix(
+      "layer_norm", [](const Tensor& x) { return layer_norm(x, {512}); }, 8, 8));
+  all.push_back(over_matrix(
+      "batch_norm", [](const Tensor& x) { return batch_norm(x, {}, {}, {}, {}, true); }, 8, 16));
+  all.push_back(over_matrix(
+      "cross_entropy", [](const Tensor& x) { return cross_entropy(x, remainder(arange(x.size(0)), 512)); }, 4, 16));
+  all.push_back(over_matrix(
+      "mse_loss", [](const Tensor& x) { return mse_loss(x, x * 0.5); }, 8, 64));
   Row embed;
   embed.name = "embedding";
   embed.sizes = {256, 16384};
@@ -125,20 +190,50 @@ void add_layers(std::vector<Row>& all) {
 }
 
 void add_moves(std::vector<Row>& all) {
-  all.push_back(over_matrix("clone", [](const Tensor& x) { return x.clone(); }, 8));
-  all.push_back(over_matrix("transpose_copy", [](const Tensor& x) { return x.transpose(0, 1).contiguous(); }, 8));
-  all.push_back(over_matrix("cat", [](const Tensor& x) { return cat({x, x}, 1); }, 16));
-  all.push_back(over_matrix("stack", [](const Tensor& x) { return stack({x, x}, 0); }, 16));
-  all.push_back(over_matrix("flip", [](const Tensor& x) { return flip(x, {1}); }, 8));
-  all.push_back(over_matrix("roll", [](const Tensor& x) { return roll(x, {3}, {1}); }, 8));
-  all.push_back(over_matrix("repeat", [](const Tensor& x) { return repeat(x, {2, 1}); }, 12));
-  all.push_back(over_matrix("tril", [](const Tensor& x) { return tril(x); }, 8));
-  all.push_back(over_matrix("pad", [](const Tensor& x) { return pad(x, {1, 1}); }, 8));
-  all.push_back(over_matrix("index_select", [](const Tensor& x) { return index_select(x, 0, arange(x.size(0) - 1, -1, -1)); }, 8));
-  all.push_back(over_matrix("gather", [](const Tensor& x) { return gather(x, 1, zeros(x.sizes(), {.dtype = kInt64})); }, 16));
-  all.push_back(over_matrix("masked_fill", [](const Tensor& x) { return masked_fill(x, x > 0, 0); }, 9));
-  all.push_back(over_matrix("where", [](const Tensor& x) { return where(x > 0, x, 0); }, 9));
-  all.push_back(over_matrix("to_float64", [](const Tensor& x) { return x.to(kFloat64); }, 12));
+  all.push_back(over_matrix(
+      "clone", [](const Tensor& x) { return x.clone(); }, 8));
+  all.push_back(over_matrix(
+      "transpose_copy", [](const Tensor& x) { return x.transpose(0, 1).contiguous(); }, 8));
+  all.push_back(over_matrix(
+      "cat",
+      [](const Tensor& x) {
+        return cat({x, x}, 1);
+      },
+      16));
+  all.push_back(over_matrix(
+      "stack",
+      [](const Tensor& x) {
+        return stack({x, x}, 0);
+      },
+      16));
+  all.push_back(over_matrix(
+      "flip", [](const Tensor& x) { return flip(x, {1}); }, 8));
+  all.push_back(over_matrix(
+      "roll", [](const Tensor& x) { return roll(x, {3}, {1}); }, 8));
+  all.push_back(over_matrix(
+      "repeat",
+      [](const Tensor& x) {
+        return repeat(x, {2, 1});
+      },
+      12));
+  all.push_back(over_matrix(
+      "tril", [](const Tensor& x) { return tril(x); }, 8));
+  all.push_back(over_matrix(
+      "pad",
+      [](const Tensor& x) {
+        return pad(x, {1, 1});
+      },
+      8));
+  all.push_back(over_matrix(
+      "index_select", [](const Tensor& x) { return index_select(x, 0, arange(x.size(0) - 1, -1, -1)); }, 8));
+  all.push_back(over_matrix(
+      "gather", [](const Tensor& x) { return gather(x, 1, zeros(x.sizes(), {.dtype = kInt64})); }, 16));
+  all.push_back(over_matrix(
+      "masked_fill", [](const Tensor& x) { return masked_fill(x, x > 0, 0); }, 9));
+  all.push_back(over_matrix(
+      "where", [](const Tensor& x) { return where(x > 0, x, 0); }, 9));
+  all.push_back(over_matrix(
+      "to_float64", [](const Tensor& x) { return x.to(kFloat64); }, 12));
 }
 
 }  // namespace

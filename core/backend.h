@@ -14,7 +14,8 @@ class TANTU_API Backend {
   /// Why `device_count()` is 0, in a sentence; empty otherwise.
   virtual std::string unavailable_reason() = 0;
   virtual Allocator& allocator(int index) = 0;
-  /// Copies `bytes` bytes; at least one side is on a device of this backend. Complete on return when one side is the host.
+  /// Copies `bytes` bytes; at least one side is on a device of this backend. Complete on return when one side is the
+  /// host.
   virtual void copy(void* to, Device to_device, const void* from, Device from_device, int64_t bytes) = 0;
   /// Waits until all work of the device is done; throws what failed asynchronously.
   virtual void synchronize(int index) = 0;

@@ -20,10 +20,11 @@ struct VgpuContext : GpuContextBase {};
 
 }  // namespace tantu
 
-/// Declares a kernel for all three targets: `TANTU_KERNEL(sum_dims, ConstView x, View y, ...)` is one function per context.
-#define TANTU_KERNEL(name, ...)                                     \
-  void name(::tantu::CpuContext& ctx, __VA_ARGS__);                 \
-  TANTU_API void name(::tantu::CudaContext& ctx, __VA_ARGS__);      \
+/// Declares a kernel for all three targets: `TANTU_KERNEL(sum_dims, ConstView x, View y, ...)` is one function per
+/// context.
+#define TANTU_KERNEL(name, ...)                                \
+  void name(::tantu::CpuContext& ctx, __VA_ARGS__);            \
+  TANTU_API void name(::tantu::CudaContext& ctx, __VA_ARGS__); \
   TANTU_API void name(::tantu::VgpuContext& ctx, __VA_ARGS__)
 
 /// Declares a kernel that so far has its CPU side only; it is called through `on_cpu`.

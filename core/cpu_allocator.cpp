@@ -105,8 +105,8 @@ class CachingCpuAllocator final : public Allocator {
       trim();
       block = std::aligned_alloc(kAlign, static_cast<size_t>(size));
     }
-    TANTU_CHECK(block, OutOfMemoryError, "CPU out of memory. Tried to allocate {} bytes ({} bytes are allocated)", bytes,
-                allocated_.load());
+    TANTU_CHECK(block, OutOfMemoryError, "CPU out of memory. Tried to allocate {} bytes ({} bytes are allocated)",
+                bytes, allocated_.load());
     reserved_.fetch_add(size, std::memory_order_relaxed);
     return block;
   }
@@ -142,9 +142,17 @@ Allocator& cpu_allocator() {
   Allocator* chosen = replacement.load(std::memory_order_acquire);
   return chosen ? *chosen : instance();
 }
-void set_cpu_allocator(Allocator* allocator) { replacement.store(allocator, std::memory_order_release); }
-MemoryStats cpu_memory_stats() { return instance().stats(); }
-void cpu_reset_peak_memory_stats() { instance().reset_peak(); }
-void cpu_empty_cache() { instance().trim(); }
+void set_cpu_allocator(Allocator* allocator) {
+  replacement.store(allocator, std::memory_order_release);
+}
+MemoryStats cpu_memory_stats() {
+  return instance().stats();
+}
+void cpu_reset_peak_memory_stats() {
+  instance().reset_peak();
+}
+void cpu_empty_cache() {
+  instance().trim();
+}
 
 }  // namespace tantu

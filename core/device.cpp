@@ -11,7 +11,9 @@ namespace {
 
 Backend* g_backends[3] = {};
 
-std::string available() { return fmt::format("{}", fmt::join(devices(), ", ")); }
+std::string available() {
+  return fmt::format("{}", fmt::join(devices(), ", "));
+}
 
 }  // namespace
 
@@ -65,9 +67,13 @@ Device default_device() {
   return device_count(DeviceType::CUDA) > 0 ? Device(DeviceType::CUDA, 0) : kCPU;
 }
 
-void register_backend(DeviceType type, Backend* backend) { g_backends[static_cast<int>(type)] = backend; }
+void register_backend(DeviceType type, Backend* backend) {
+  g_backends[static_cast<int>(type)] = backend;
+}
 
-Backend* find_backend(DeviceType type) { return g_backends[static_cast<int>(type)]; }
+Backend* find_backend(DeviceType type) {
+  return g_backends[static_cast<int>(type)];
+}
 
 Backend& backend_of(const char* op, Device device) {
   Backend* backend = find_backend(device.type());

@@ -20,7 +20,8 @@ class Device {
  public:
   constexpr Device() = default;  // the CPU
   constexpr Device(DeviceType type, int index = 0) : type_(type), index_(index) {}
-  /// "cpu", "cuda", "cuda:1", "vgpu:0". DeviceError listing what exists here for any other text or a device that is absent.
+  /// "cpu", "cuda", "cuda:1", "vgpu:0". DeviceError listing what exists here for any other text or a device that is
+  /// absent.
   Device(std::string_view text);
   Device(const char* text) : Device(std::string_view(text)) {}
   Device(const std::string& text) : Device(std::string_view(text)) {}

@@ -4,7 +4,9 @@
 
 namespace tantu {
 
-std::string Dims::to_string() const { return fmt::format("[{}]", fmt::join(begin(), end(), ", ")); }
+std::string Dims::to_string() const {
+  return fmt::format("[{}]", fmt::join(begin(), end(), ", "));
+}
 
 void Dims::too_many(size_t count) {
   throw ShapeError(fmt::format("tensors have at most {} dimensions, but got {}", kMaxDims, count));
@@ -54,8 +56,8 @@ bool is_contiguous(const Shape& sizes, const Strides& strides) {
 
 int wrap_dim(const char* op, int64_t dim, int rank) {
   const int r = rank == 0 ? 1 : rank;
-  TANTU_CHECK(dim >= -r && dim < r, IndexError, "{}: Dimension out of range (expected to be in range of [{}, {}], but got {})",
-              op, -r, r - 1, dim);
+  TANTU_CHECK(dim >= -r && dim < r, IndexError,
+              "{}: Dimension out of range (expected to be in range of [{}, {}], but got {})", op, -r, r - 1, dim);
   return static_cast<int>(dim < 0 ? dim + r : dim);
 }
 
@@ -66,7 +68,8 @@ Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
   for (int i = 0; i < rank; ++i) {
     const int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1, y = i < b.size() ? b[b.size() - 1 - i] : 1;
     TANTU_CHECK(x == y || x == 1 || y == 1, ShapeError,
-                "{}: The size of tensor a ({}) must match the size of tensor b ({}) at non-singleton dimension {} (shapes {} and {})",
+                "{}: The size of tensor a ({}) must match the size of tensor b ({}) at non-singleton dimension {} "
+                "(shapes {} and {})",
                 op, x, y, rank - 1 - i, a, b);
     out[rank - 1 - i] = x == 1 ? y : x;
   }

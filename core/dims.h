@@ -94,11 +94,14 @@ int64_t checked_numel(const char* op, const Shape& sizes);
 Strides contiguous_strides(const Shape& sizes);
 /// Whether the elements lie one after another in row-major order.
 bool is_contiguous(const Shape& sizes, const Strides& strides);
-/// `dim` with negative values counted from the end. IndexError with PyTorch's text outside [-rank, rank-1]; rank 0 counts as 1.
+/// `dim` with negative values counted from the end. IndexError with PyTorch's text outside [-rank, rank-1]; rank 0
+/// counts as 1.
 int wrap_dim(const char* op, int64_t dim, int rank);
-/// NumPy broadcasting. ShapeError "op: The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1".
+/// NumPy broadcasting. ShapeError "op: The size of tensor a (3) must match the size of tensor b (4) at non-singleton
+/// dimension 1".
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b);
-/// Strides that show a tensor of (sizes, strides) as `shape`, 0 where it repeats. The caller has checked that it broadcasts.
+/// Strides that show a tensor of (sizes, strides) as `shape`, 0 where it repeats. The caller has checked that it
+/// broadcasts.
 Strides broadcast_strides(const Shape& sizes, const Strides& strides, const Shape& shape);
 
 }  // namespace tantu

@@ -28,10 +28,16 @@ constexpr int64_t item_size(DType t) {
   return bytes[static_cast<int>(t)];
 }
 
-constexpr bool is_floating(DType t) { return t >= DType::Float16; }
-constexpr bool is_half(DType t) { return t == DType::Float16 || t == DType::BFloat16; }
+constexpr bool is_floating(DType t) {
+  return t >= DType::Float16;
+}
+constexpr bool is_half(DType t) {
+  return t == DType::Float16 || t == DType::BFloat16;
+}
 /// An integer type or bool.
-constexpr bool is_integral(DType t) { return t < DType::Float16; }
+constexpr bool is_integral(DType t) {
+  return t < DType::Float16;
+}
 
 /// "float32", as PyTorch prints it without its prefix.
 std::string_view name(DType t);
@@ -101,8 +107,8 @@ decltype(auto) visit_floating(DType t, F&& f) {
 
 /// The type sums are kept in: float for float16, bfloat16 and float, double for double, int64_t for integers and bool.
 template <class T>
-using acc_t = std::conditional_t<std::is_same_v<T, double>, double,
-                                 std::conditional_t<std::is_integral_v<T>, int64_t, float>>;
+using acc_t =
+    std::conditional_t<std::is_same_v<T, double>, double, std::conditional_t<std::is_integral_v<T>, int64_t, float>>;
 
 }  // namespace tantu
 

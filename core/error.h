@@ -82,7 +82,7 @@ class TANTU_API FormatError : public Error {
 }  // namespace tantu
 
 /// Throws `Type(fmt::format(...))` unless `condition` holds. The message is built only on failure.
-#define TANTU_CHECK(condition, Type, ...)                     \
-  do {                                                        \
+#define TANTU_CHECK(condition, Type, ...)                            \
+  do {                                                               \
     if (!(condition)) throw ::tantu::Type(fmt::format(__VA_ARGS__)); \
   } while (false)

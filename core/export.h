@@ -1,4 +1,5 @@
 #pragma once
 
-/// Marks a type or function that crosses a shared-library boundary (the GPU libraries are built with hidden visibility).
+/// Marks a type or function that crosses a shared-library boundary (the GPU libraries are built with hidden
+/// visibility).
 #define TANTU_API __attribute__((visibility("default")))

@@ -44,12 +44,15 @@ struct PhiloxBlob {
 };
 
 void check_cpu(const GeneratorImpl& g) {
-  TANTU_CHECK(g.device.is_cpu(), DeviceError, "random: Expected a 'cpu' device type for generator but found '{}'", g.device);
+  TANTU_CHECK(g.device.is_cpu(), DeviceError, "random: Expected a 'cpu' device type for generator but found '{}'",
+              g.device);
 }
 
 }  // namespace
 
-void destroy(GeneratorImpl* impl) { delete impl; }
+void destroy(GeneratorImpl* impl) {
+  delete impl;
+}
 
 Generator::Generator(Device device) : impl_(make_ref<GeneratorImpl>()) {
   TANTU_CHECK(device.index() >= 0 && device.index() < device_count(device.type()), DeviceError,
@@ -58,7 +61,9 @@ Generator::Generator(Device device) : impl_(make_ref<GeneratorImpl>()) {
   manual_seed(kDefaultSeed);
 }
 
-Generator::Generator(uint64_t seed) : impl_(make_ref<GeneratorImpl>()) { manual_seed(seed); }
+Generator::Generator(uint64_t seed) : impl_(make_ref<GeneratorImpl>()) {
+  manual_seed(seed);
+}
 
 Generator& Generator::manual_seed(uint64_t seed) {
   GeneratorImpl& g = *impl_;
@@ -141,8 +146,8 @@ void Generator::set_state(const std::vector<uint8_t>& bytes) {
   GeneratorImpl& g = *impl_;
   if (!g.device.is_cpu()) {
     PhiloxBlob blob;
-    TANTU_CHECK(bytes.size() == sizeof blob, FormatError, "set_state: expected {} bytes for {}, but got {}", sizeof blob,
-                g.device, bytes.size());
+    TANTU_CHECK(bytes.size() == sizeof blob, FormatError, "set_state: expected {} bytes for {}, but got {}",
+                sizeof blob, g.device, bytes.size());
     std::memcpy(&blob, bytes.data(), sizeof blob);
     TANTU_CHECK(blob.offset % 4 == 0, FormatError, "set_state: offset {} is not a multiple of 4", blob.offset);
     g.seed = blob.seed;
@@ -150,13 +155,15 @@ void Generator::set_state(const std::vector<uint8_t>& bytes) {
     return;
   }
   TANTU_CHECK(bytes.size() == sizeof(Blob) || bytes.size() == kOldBlob, FormatError,
-              "set_state: expected a state of {} bytes (or the older {}), but got {}", sizeof(Blob), kOldBlob, bytes.size());
+              "set_state: expected a state of {} bytes (or the older {}), but got {}", sizeof(Blob), kOldBlob,
+              bytes.size());
   Blob blob{};
   std::memcpy(&blob, bytes.data(), bytes.size());
   const bool fresh = blob.left == 1 && (blob.next == 0 || blob.next == kWords);
   TANTU_CHECK(blob.seeded == 1 && blob.left >= 1 && blob.left <= kWords &&
                   (fresh || blob.next + static_cast<uint64_t>(blob.left) == kWords + 1),
-              FormatError, "set_state: not a generator's state (seeded {}, left {}, next {})", blob.seeded, blob.left, blob.next);
+              FormatError, "set_state: not a generator's state (seeded {}, left {}, next {})", blob.seeded, blob.left,
+              blob.next);
   TANTU_CHECK(std::all_of(blob.state, blob.state + kWords, [](uint64_t word) { return word >> 32 == 0; }), FormatError,
               "set_state: not a generator's state (a word of more than 32 bits)");
   g.seed = blob.seed;
@@ -208,13 +215,19 @@ Defaults& process_defaults() {
 
 thread_local Defaults* thread_defaults = nullptr;
 
-Defaults& defaults() { return thread_defaults ? *thread_defaults : process_defaults(); }
+Defaults& defaults() {
+  return thread_defaults ? *thread_defaults : process_defaults();
+}
 
 }  // namespace
 
-Generator& default_generator(Device device) { return defaults().of(device); }
+Generator& default_generator(Device device) {
+  return defaults().of(device);
+}
 
-Generator& default_generator() { return default_generator(kCPU); }
+Generator& default_generator() {
+  return default_generator(kCPU);
+}
 
 Generator& manual_seed(uint64_t seed) {
   for (Device device : devices()) default_generator(device).manual_seed(seed);
@@ -222,8 +235,8 @@ Generator& manual_seed(uint64_t seed) {
 }
 
 GeneratorGuard::GeneratorGuard(const Generator& cpu) : previous_(thread_defaults) {
-  TANTU_CHECK(cpu.device().is_cpu(), DeviceError, "GeneratorGuard: Expected a 'cpu' device type for generator but found '{}'",
-              cpu.device());
+  TANTU_CHECK(cpu.device().is_cpu(), DeviceError,
+              "GeneratorGuard: Expected a 'cpu' device type for generator but found '{}'", cpu.device());
   auto* own = new Defaults;
   own->generators.push_back(cpu);
   thread_defaults = own;

@@ -10,8 +10,8 @@
 
 namespace tantu {
 
-/// The state of a stream. On the CPU PyTorch's: MT19937 and the spare normal value of the scalar Box-Muller path. On a GPU
-/// Philox: (seed, offset) is all there is.
+/// The state of a stream. On the CPU PyTorch's: MT19937 and the spare normal value of the scalar Box-Muller path. On a
+/// GPU Philox: (seed, offset) is all there is.
 struct GeneratorImpl : RefCounted {
   Device device;
   uint64_t seed = 0;
@@ -24,8 +24,8 @@ struct GeneratorImpl : RefCounted {
 };
 void destroy(GeneratorImpl* impl);
 
-/// A source of random numbers: a handle; copies share one state. On the CPU the stream is PyTorch's, bit for bit: MT19937
-/// (Matsumoto and Nishimura 1998), equal to std::mt19937 of the seed's low half. Single draws take no lock: see
+/// A source of random numbers: a handle; copies share one state. On the CPU the stream is PyTorch's, bit for bit:
+/// MT19937 (Matsumoto and Nishimura 1998), equal to std::mt19937 of the seed's low half. Single draws take no lock: see
 /// `GeneratorLock`.
 class Generator {
  public:
@@ -62,7 +62,8 @@ class Generator {
 
   /// PyTorch's state blob: 5056 bytes, on a GPU 16.
   std::vector<uint8_t> get_state() const;
-  /// Takes a blob of `get_state`, or the older 5048 bytes. FormatError for anything else; the state then stays as it was.
+  /// Takes a blob of `get_state`, or the older 5048 bytes. FormatError for anything else; the state then stays as it
+  /// was.
   void set_state(const std::vector<uint8_t>& blob);
   /// An independent generator that stands at the same place.
   Generator clone() const;
@@ -94,8 +95,8 @@ Generator& default_generator(Device device);
 /// Seeds the default generator and that of every GPU.
 Generator& manual_seed(uint64_t seed);
 
-/// Gives this thread default generators of its own while it is alive: `cpu` for the CPU, fresh ones for GPUs. Rank threads
-/// and loader workers draw as separate processes would.
+/// Gives this thread default generators of its own while it is alive: `cpu` for the CPU, fresh ones for GPUs. Rank
+/// threads and loader workers draw as separate processes would.
 class GeneratorGuard {
  public:
   explicit GeneratorGuard(const Generator& cpu);

@@ -17,7 +17,8 @@ constexpr uint16_t float_to_half_bits(float value) {
   const uint32_t sign = (x >> 16) & 0x8000u;
   const uint32_t magnitude = x & 0x7fffffffu;
   if (magnitude >= 0x7f800000u)  // inf, NaN
-    return static_cast<uint16_t>(sign | 0x7c00u | (magnitude > 0x7f800000u ? 0x200u | ((magnitude >> 13) & 0x1ffu) : 0u));
+    return static_cast<uint16_t>(sign | 0x7c00u |
+                                 (magnitude > 0x7f800000u ? 0x200u | ((magnitude >> 13) & 0x1ffu) : 0u));
   if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // 65520 and above
   if (magnitude < 0x33000001u) return static_cast<uint16_t>(sign);             // at most half of the smallest subnormal
   if (magnitude < 0x38800000u) {                                               // subnormal: value = m * 2^-24
@@ -32,7 +33,8 @@ constexpr uint16_t float_to_half_bits(float value) {
 
 constexpr float half_bits_to_float(uint16_t h) {
   const uint32_t sign = (h & 0x8000u) << 16, exponent = (h >> 10) & 0x1fu, mantissa = h & 0x3ffu;
-  if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000u | (mantissa << 13) | (mantissa ? 0x400000u : 0u));
+  if (exponent == 0x1f)
+    return std::bit_cast<float>(sign | 0x7f800000u | (mantissa << 13) | (mantissa ? 0x400000u : 0u));
   if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
   const float subnormal = static_cast<float>(mantissa) * 0x1p-24f;
   return sign ? -subnormal : subnormal;
@@ -47,7 +49,8 @@ constexpr uint16_t float_to_bfloat16_bits(float value) {
 
 }  // namespace detail
 
-/// IEEE binary16: 1 sign, 5 exponent, 10 mantissa bits. Largest 65504, smallest subnormal 6e-8. Storage only: compute in float.
+/// IEEE binary16: 1 sign, 5 exponent, 10 mantissa bits. Largest 65504, smallest subnormal 6e-8. Storage only: compute
+/// in float.
 struct float16 {
   uint16_t bits = 0;
 
@@ -68,11 +71,19 @@ struct float16 {
 
  private:
 #if defined(__F16C__)
-  static uint16_t encode(float value) { return static_cast<uint16_t>(_cvtss_sh(value, _MM_FROUND_TO_NEAREST_INT)); }
-  static float decode(uint16_t h) { return _cvtsh_ss(h); }
+  static uint16_t encode(float value) {
+    return static_cast<uint16_t>(_cvtss_sh(value, _MM_FROUND_TO_NEAREST_INT));
+  }
+  static float decode(uint16_t h) {
+    return _cvtsh_ss(h);
+  }
 #else
-  static uint16_t encode(float value) { return detail::float_to_half_bits(value); }
-  static float decode(uint16_t h) { return detail::half_bits_to_float(h); }
+  static uint16_t encode(float value) {
+    return detail::float_to_half_bits(value);
+  }
+  static float decode(uint16_t h) {
+    return detail::half_bits_to_float(h);
+  }
 #endif
 };
 

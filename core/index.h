@@ -14,8 +14,8 @@ inline constexpr NoneType None;
 struct EllipsisType {};
 inline constexpr EllipsisType Ellipsis;
 
-/// Positions start, start + step, … before stop, as in Python: `Slice(1, 3)`, `Slice(None, -1)`, `Slice(None, None, 2)`.
-/// Negative bounds count from the end and excess is cut; the step must be positive.
+/// Positions start, start + step, … before stop, as in Python: `Slice(1, 3)`, `Slice(None, -1)`, `Slice(None, None,
+/// 2)`. Negative bounds count from the end and excess is cut; the step must be positive.
 class Slice {
  public:
   /// A position or `None`.
@@ -46,7 +46,8 @@ class Slice {
 ///
 /// - an integer takes one position of a dimension, which disappears; a Slice takes several; `None` adds a dimension of
 ///   size 1; `Ellipsis` stands for the dimensions not named; `true`/`false` add a dimension of size 1/0;
-/// - an int64 or int32 tensor takes the positions it holds; a bool (or uint8) tensor stands for as many dimensions as it
+/// - an int64 or int32 tensor takes the positions it holds; a bool (or uint8) tensor stands for as many dimensions as
+/// it
 ///   has and takes the positions where it is not zero. Several such tensors broadcast together and run in step; their
 ///   common dimensions stand where the tensors stood if these were neighbours, else in front.
 class Index {
@@ -54,8 +55,7 @@ class Index {
   enum class Kind : uint8_t { Integer, Bool, Slice, None, Ellipsis, Tensor };
 
   template <class T, class = std::enable_if_t<std::is_integral_v<T>>>
-  Index(T value)
-      : kind_(std::is_same_v<T, bool> ? Kind::Bool : Kind::Integer), integer_(static_cast<int64_t>(value)) {}
+  Index(T value) : kind_(std::is_same_v<T, bool> ? Kind::Bool : Kind::Integer), integer_(static_cast<int64_t>(value)) {}
   Index(const tantu::Slice& slice) : kind_(Kind::Slice), slice_(slice) {}
   Index(NoneType) : kind_(Kind::None) {}
   Index(EllipsisType) : kind_(Kind::Ellipsis) {}

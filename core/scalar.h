@@ -6,7 +6,8 @@
 
 namespace tantu {
 
-/// A number handed to an operation: it keeps whether it was a bool, an integer or a floating value, since promotion asks.
+/// A number handed to an operation: it keeps whether it was a bool, an integer or a floating value, since promotion
+/// asks.
 class Scalar {
  public:
   constexpr Scalar(double v) : kind_(Kind::Float), float_(v) {}

@@ -34,6 +34,8 @@ class Storage : public RefCounted {
   void* context_ = nullptr;
 };
 
-inline void destroy(Storage* storage) { delete storage; }
+inline void destroy(Storage* storage) {
+  delete storage;
+}
 
 }  // namespace tantu

@@ -4,11 +4,17 @@ namespace tantu {
 
 AutogradMeta::~AutogradMeta() = default;
 
-void destroy(TensorImpl* impl) { delete impl; }
+void destroy(TensorImpl* impl) {
+  delete impl;
+}
 
-int64_t Tensor::size(int64_t dim) const { return sizes()[wrap_dim("size", dim, sizes().size())]; }
+int64_t Tensor::size(int64_t dim) const {
+  return sizes()[wrap_dim("size", dim, sizes().size())];
+}
 
-int64_t Tensor::stride(int64_t dim) const { return strides()[wrap_dim("stride", dim, strides().size())]; }
+int64_t Tensor::stride(int64_t dim) const {
+  return strides()[wrap_dim("stride", dim, strides().size())];
+}
 
 View Tensor::out() {
   View v;
@@ -20,13 +26,17 @@ View Tensor::out() {
   return v;
 }
 
-ConstView Tensor::in() const { return const_cast<Tensor*>(this)->out(); }
+ConstView Tensor::in() const {
+  return const_cast<Tensor*>(this)->out();
+}
 
 void Tensor::check_dtype(DType asked) const {
   TANTU_CHECK(asked == dtype(), DTypeError, "data_ptr: asked for {} but the tensor is {}", asked, dtype());
 }
 
-void Tensor::undefined() { throw Error("tensor: this handle holds no tensor (it was default-constructed or moved from)"); }
+void Tensor::undefined() {
+  throw Error("tensor: this handle holds no tensor (it was default-constructed or moved from)");
+}
 
 Tensor make_tensor(const char* op, const Shape& sizes, DType dtype, Device device) {
   const int64_t n = checked_numel(op, sizes);

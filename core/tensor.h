@@ -20,7 +20,6 @@ class Tensor;
 class Operand;
 class Index;
 
-
 /// The tape's note on a tensor; what is in it is the business of autograd/.
 struct TANTU_API AutogradMeta {
   bool requires_grad = false;
@@ -310,8 +309,8 @@ Tensor make_tensor(const char* op, const Shape& sizes, DType dtype, Device devic
 /// A tensor over part of a storage. The caller has checked that it stays inside.
 Tensor make_view(const Ref<Storage>& storage, DType dtype, const Shape& sizes, const Strides& strides, int64_t offset);
 
-/// Either a tensor or a number, as the right- and left-hand sides of arithmetic are. It also notes the line it was made on,
-/// since operators cannot have default arguments. Lives no longer than the call.
+/// Either a tensor or a number, as the right- and left-hand sides of arithmetic are. It also notes the line it was made
+/// on, since operators cannot have default arguments. Lives no longer than the call.
 class Operand {
  public:
   Operand(const Tensor& tensor, Site at = Site::here()) : tensor_(&tensor), scalar_(0), at_(at) {}

@@ -28,8 +28,11 @@ namespace detail {
 TANTU_API extern std::atomic<bool> on;
 }
 
-inline bool enabled() { return __builtin_expect(detail::on.load(std::memory_order_relaxed), false); }
-/// Sets the process-wide sink; null switches tracing off. TANTU_EXPLAIN=1 installs one that prints a line per event to stderr.
+inline bool enabled() {
+  return __builtin_expect(detail::on.load(std::memory_order_relaxed), false);
+}
+/// Sets the process-wide sink; null switches tracing off. TANTU_EXPLAIN=1 installs one that prints a line per event to
+/// stderr.
 void set_sink(Sink sink, void* context = nullptr);
 /// Hands an event to the sink. Call it behind `if (trace::enabled())`.
 TANTU_API void record(const Event& event);

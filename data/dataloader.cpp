@@ -13,8 +13,8 @@ namespace tantu::data {
 
 namespace {
 
-// Throws the exception in flight again, as the first of Types it is (as a plain Error if it is none), with `where` before its
-// text and itself nested inside.
+// Throws the exception in flight again, as the first of Types it is (as a plain Error if it is none), with `where`
+// before its text and itself nested inside.
 template <class First, class... Types>
 [[noreturn]] void rethrow_at(const std::string& where) {
   try {
@@ -31,8 +31,8 @@ template <class First, class... Types>
   try {
     throw;
   } catch (const Error&) {
-    rethrow_at<ShapeError, DTypeError, DeviceError, ValueError, IndexError, AutogradError, OutOfMemoryError, DistError, FormatError,
-               Error>(where);
+    rethrow_at<ShapeError, DTypeError, DeviceError, ValueError, IndexError, AutogradError, OutOfMemoryError, DistError,
+               FormatError, Error>(where);
   } catch (const std::exception& error) {
     std::throw_with_nested(Error(where + error.what()));
   } catch (...) {
@@ -47,13 +47,15 @@ Batch default_collate(const std::vector<Sample>& samples) {
   if (samples.empty()) return batch;
   const Sample& first = samples[0];
   for (size_t s = 0; s < samples.size(); ++s) {
-    TANTU_CHECK(samples[s].size() == first.size(), ShapeError, "collate: sample {} of the batch has {} tensors, the first has {}", s,
-                samples[s].size(), first.size());
+    TANTU_CHECK(samples[s].size() == first.size(), ShapeError,
+                "collate: sample {} of the batch has {} tensors, the first has {}", s, samples[s].size(), first.size());
     for (size_t i = 0; i < first.size(); ++i) {
       const Tensor &a = first[i], &b = samples[s][i];
       TANTU_CHECK(a.sizes() == b.sizes() && a.dtype() == b.dtype() && a.device() == b.device(), ShapeError,
-                  "collate: tensor {} of sample {} of the batch is {} {} on {}, but that of the first is {} {} on {}; give the loader a "
-                  "collate function that pads or groups them", i, s, b.dtype(), b.sizes(), b.device(), a.dtype(), a.sizes(), a.device());
+                  "collate: tensor {} of sample {} of the batch is {} {} on {}, but that of the first is {} {} on {}; "
+                  "give the loader a "
+                  "collate function that pads or groups them",
+                  i, s, b.dtype(), b.sizes(), b.device(), a.dtype(), a.sizes(), a.device());
     }
   }
   for (size_t i = 0; i < first.size(); ++i) {
@@ -98,8 +100,8 @@ Batch DataLoader::Plan::fetch(const std::vector<int64_t>& indices, const std::at
   }
 }
 
-/// One pass. The caller's thread takes indices from the sampler, so that random numbers are drawn where PyTorch draws them;
-/// workers turn them into batches; the caller takes these in order.
+/// One pass. The caller's thread takes indices from the sampler, so that random numbers are drawn where PyTorch draws
+/// them; workers turn them into batches; the caller takes these in order.
 class DataLoader::Epoch {
  public:
   explicit Epoch(std::shared_ptr<const Plan> plan);
@@ -139,7 +141,9 @@ DataLoader::Epoch::Epoch(std::shared_ptr<const Plan> plan) : plan_(std::move(pla
   }
 }
 
-DataLoader::Epoch::~Epoch() { stop(); }
+DataLoader::Epoch::~Epoch() {
+  stop();
+}
 
 void DataLoader::Epoch::stop() {
   {
@@ -210,8 +214,10 @@ DataLoader::DataLoader(AnyDataset dataset, DataLoaderOptions options) {
               "DataLoader: batch_size should be a positive integer value, but got batch_size={}", options.batch_size);
   TANTU_CHECK(options.num_workers >= 0 && options.num_workers <= 1024, ValueError,
               "DataLoader: num_workers must be in [0, 1024], but got {}", options.num_workers);
-  TANTU_CHECK(options.prefetch >= 1, ValueError, "DataLoader: prefetch must be at least 1, but got {}", options.prefetch);
-  TANTU_CHECK(!(options.shuffle && options.sampler), ValueError, "DataLoader: sampler option is mutually exclusive with shuffle");
+  TANTU_CHECK(options.prefetch >= 1, ValueError, "DataLoader: prefetch must be at least 1, but got {}",
+              options.prefetch);
+  TANTU_CHECK(!(options.shuffle && options.sampler), ValueError,
+              "DataLoader: sampler option is mutually exclusive with shuffle");
   std::shared_ptr<Sampler> sampler = options.sampler;
   if (!sampler && options.shuffle)
     sampler = std::make_shared<RandomSampler>(dataset->size(), RandomSamplerOptions{.generator = options.generator});
@@ -220,12 +226,22 @@ DataLoader::DataLoader(AnyDataset dataset, DataLoaderOptions options) {
   plan_ = std::make_shared<Plan>(Plan{std::move(dataset), std::move(options), batches});
 }
 
-int64_t DataLoader::size() const { return plan_->batches->size(); }
-const Dataset& DataLoader::dataset() const { return *plan_->dataset; }
-const DataLoaderOptions& DataLoader::options() const { return plan_->options; }
-DataLoader::Iterator DataLoader::begin() const { return Iterator(std::make_unique<Epoch>(plan_)); }
+int64_t DataLoader::size() const {
+  return plan_->batches->size();
+}
+const Dataset& DataLoader::dataset() const {
+  return *plan_->dataset;
+}
+const DataLoaderOptions& DataLoader::options() const {
+  return plan_->options;
+}
+DataLoader::Iterator DataLoader::begin() const {
+  return Iterator(std::make_unique<Epoch>(plan_));
+}
 
-DataLoader::Iterator::Iterator(std::unique_ptr<Epoch> epoch) : epoch_(std::move(epoch)) { ++*this; }
+DataLoader::Iterator::Iterator(std::unique_ptr<Epoch> epoch) : epoch_(std::move(epoch)) {
+  ++*this;
+}
 DataLoader::Iterator::Iterator(Iterator&&) noexcept = default;
 DataLoader::Iterator& DataLoader::Iterator::operator=(Iterator&&) noexcept = default;
 DataLoader::Iterator::~Iterator() = default;

@@ -13,8 +13,8 @@ namespace tantu::data {
 /// Makes a batch of some samples.
 using Collate = std::function<Batch(const std::vector<Sample>& samples)>;
 
-/// Tensor i of the batch is tensor i of every sample, stacked. ShapeError, naming the first sample that does not fit, if they
-/// differ in number, shape, dtype or device.
+/// Tensor i of the batch is tensor i of every sample, stacked. ShapeError, naming the first sample that does not fit,
+/// if they differ in number, shape, dtype or device.
 Batch default_collate(const std::vector<Sample>& samples);
 
 /// PyTorch's names and defaults.
@@ -31,12 +31,14 @@ struct DataLoaderOptions {
 
 /// Batches of a dataset: `for (auto [features, labels] : loader)`. Every loop is a new epoch; loops may nest.
 ///
-/// Random numbers are taken as PyTorch takes them. Making a loader draws nothing. Beginning an epoch draws one 64-bit base
-/// seed from the options' generator, or the default one, even without `shuffle`; then comes what the sampler draws. Worker k's
-/// own default generator is seeded with base seed + k. Orders do not depend on the number of workers; batches come in order.
+/// Random numbers are taken as PyTorch takes them. Making a loader draws nothing. Beginning an epoch draws one 64-bit
+/// base seed from the options' generator, or the default one, even without `shuffle`; then comes what the sampler
+/// draws. Worker k's own default generator is seeded with base seed + k. Orders do not depend on the number of workers;
+/// batches come in order.
 ///
-/// What a dataset or a collate throws reaches the loop with its type, its text led by the index of the sample (of the first
-/// and last sample of a batch fetched at once), and the original nested. Leaving the loop early ends and joins the workers.
+/// What a dataset or a collate throws reaches the loop with its type, its text led by the index of the sample (of the
+/// first and last sample of a batch fetched at once), and the original nested. Leaving the loop early ends and joins
+/// the workers.
 class DataLoader {
  public:
   class Iterator;

@@ -22,25 +22,32 @@ const Tensor& Batch::operator[](size_t i) const {
 }
 
 const Tensor& Batch::pair_element(size_t i) const {
-  TANTU_CHECK(tensors_.size() == 2, ShapeError, "Batch: `auto [a, b]` needs 2 tensors, but this batch has {}; use batch[i]",
-              tensors_.size());
+  TANTU_CHECK(tensors_.size() == 2, ShapeError,
+              "Batch: `auto [a, b]` needs 2 tensors, but this batch has {}; use batch[i]", tensors_.size());
   return tensors_[i];
 }
 
 Dataset::~Dataset() = default;
 
-std::optional<Batch> Dataset::get_batch(const std::vector<int64_t>&) const { return {}; }
+std::optional<Batch> Dataset::get_batch(const std::vector<int64_t>&) const {
+  return {};
+}
 
-void AnyDataset::check() const { TANTU_CHECK(dataset_, ValueError, "AnyDataset: the pointer is null"); }
+void AnyDataset::check() const {
+  TANTU_CHECK(dataset_, ValueError, "AnyDataset: the pointer is null");
+}
 
 TensorDataset::TensorDataset(std::vector<Tensor> tensors) : tensors_(std::move(tensors)) {
   TANTU_CHECK(!tensors_.empty(), ValueError, "TensorDataset: expects at least one tensor");
   for (const Tensor& t : tensors_)
     TANTU_CHECK(t.dim() >= 1 && t.size(0) == tensors_[0].sizes()[0], ShapeError,
-                "TensorDataset: Size mismatch between tensors: the first has shape {}, another {}", tensors_[0].sizes(), t.sizes());
+                "TensorDataset: Size mismatch between tensors: the first has shape {}, another {}", tensors_[0].sizes(),
+                t.sizes());
 }
 
-int64_t TensorDataset::size() const { return tensors_[0].size(0); }
+int64_t TensorDataset::size() const {
+  return tensors_[0].size(0);
+}
 
 Sample TensorDataset::get(int64_t index) const {
   check_index("TensorDataset", index, size());
@@ -57,7 +64,8 @@ std::optional<Batch> TensorDataset::get_batch(const std::vector<int64_t>& indice
   return Batch(std::move(batch));
 }
 
-Subset::Subset(AnyDataset dataset, std::vector<int64_t> indices) : dataset_(std::move(dataset)), indices_(std::move(indices)) {
+Subset::Subset(AnyDataset dataset, std::vector<int64_t> indices)
+    : dataset_(std::move(dataset)), indices_(std::move(indices)) {
   for (int64_t index : indices_) check_index("Subset", index, dataset_->size());
 }
 
@@ -87,12 +95,13 @@ std::vector<Subset> random_split(const AnyDataset& dataset, const std::vector<in
                                  std::optional<Generator> generator) {
   int64_t total = 0;
   for (int64_t length : lengths) {
-    TANTU_CHECK(length >= 0 && length <= dataset->size(), ValueError, "random_split: length {} of a dataset of {} samples", length,
-                dataset->size());
+    TANTU_CHECK(length >= 0 && length <= dataset->size(), ValueError,
+                "random_split: length {} of a dataset of {} samples", length, dataset->size());
     total += length;
   }
   TANTU_CHECK(total == dataset->size(), ValueError,
-              "random_split: Sum of input lengths does not equal the length of the input dataset! ({} and {})", total, dataset->size());
+              "random_split: Sum of input lengths does not equal the length of the input dataset! ({} and {})", total,
+              dataset->size());
   const std::vector<int64_t> order = randperm(total, {}, std::move(generator)).to_vector<int64_t>();
   std::vector<Subset> parts;
   auto next = order.begin();

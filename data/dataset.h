@@ -38,7 +38,8 @@ class Batch {
   std::vector<Tensor> tensors_;
 };
 
-/// Numbered samples. Derive from it for data of your own; with loader workers `get` is called from several threads at once.
+/// Numbered samples. Derive from it for data of your own; with loader workers `get` is called from several threads at
+/// once.
 class Dataset {
  public:
   virtual ~Dataset();
@@ -112,8 +113,8 @@ class ConcatDataset : public Dataset {
   std::vector<int64_t> ends_;
 };
 
-/// Cuts a dataset into parts of these lengths, at random: one `randperm`, taken in order. ValueError unless the lengths add
-/// up to its size.
+/// Cuts a dataset into parts of these lengths, at random: one `randperm`, taken in order. ValueError unless the lengths
+/// add up to its size.
 std::vector<Subset> random_split(const AnyDataset& dataset, const std::vector<int64_t>& lengths,
                                  std::optional<Generator> generator = {});
 

@@ -36,7 +36,8 @@ class Source {
   }
   template <class... Args>
   [[noreturn]] void fail(const char* text, const Args&... args) const {
-    throw FormatError(fmt::format("read_idx: {}, at byte {} of the data: {}", name_, position_, fmt::format(fmt::runtime(text), args...)));
+    throw FormatError(fmt::format("read_idx: {}, at byte {} of the data: {}", name_, position_,
+                                  fmt::format(fmt::runtime(text), args...)));
   }
 
  protected:
@@ -60,7 +61,8 @@ class PlainSource : public Source {
 
 class GzipSource : public Source {
  public:
-  GzipSource(std::istream& in, const std::string& name, int64_t size) : Source(name), in_(in), packed_size_(size), buffer_(kBuffer) {
+  GzipSource(std::istream& in, const std::string& name, int64_t size)
+      : Source(name), in_(in), packed_size_(size), buffer_(kBuffer) {
     if (inflateInit2(&z_, 15 + 16) != Z_OK) throw OutOfMemoryError("read_idx: zlib could not be started");
   }
   ~GzipSource() override { inflateEnd(&z_); }
@@ -95,7 +97,8 @@ class GzipSource : public Source {
     if (status == Z_OK || ended_) return;
     if (status == Z_MEM_ERROR) throw OutOfMemoryError("read_idx: zlib is out of memory");
     if (status == Z_BUF_ERROR && starved) fail("the gzip stream is cut off (at byte {} of the file)", packed_position_);
-    fail("the gzip stream is damaged near byte {} of the file: {}", packed_position_ - z_.avail_in, z_.msg ? z_.msg : "bad data");
+    fail("the gzip stream is damaged near byte {} of the file: {}", packed_position_ - z_.avail_in,
+         z_.msg ? z_.msg : "bad data");
   }
 
   void check_nothing_follows() {
@@ -119,13 +122,15 @@ struct Header {
 };
 
 uint32_t big_endian(const uint8_t* bytes) {
-  return static_cast<uint32_t>(bytes[0]) << 24 | static_cast<uint32_t>(bytes[1]) << 16 | static_cast<uint32_t>(bytes[2]) << 8 | bytes[3];
+  return static_cast<uint32_t>(bytes[0]) << 24 | static_cast<uint32_t>(bytes[1]) << 16 |
+         static_cast<uint32_t>(bytes[2]) << 8 | bytes[3];
 }
 
 Header read_header(Source& source) {
   uint8_t magic[4];
   source.read_exactly(magic, 4, "the magic number");
-  if (magic[0] != 0 || magic[1] != 0) source.fail("not an IDX file: it begins {:02x} {:02x}, not 00 00", magic[0], magic[1]);
+  if (magic[0] != 0 || magic[1] != 0)
+    source.fail("not an IDX file: it begins {:02x} {:02x}, not 00 00", magic[0], magic[1]);
   Header h;
   h.type = magic[2];
   switch (magic[2]) {

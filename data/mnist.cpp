@@ -18,12 +18,12 @@ constexpr const char* kPackage = "/usr/share/datasets/fashion-mnist";
 std::vector<Tensor> load(const std::string& images_path, const std::string& labels_path, Site at) {
   tape::Op op("MNIST", at);
   const Tensor images = read_idx(images_path), labels = read_idx(labels_path);
-  TANTU_CHECK(images.dtype() == kUInt8 && images.dim() == 3, FormatError, "MNIST: {} holds {} {}, not uint8 images (N, H, W)",
-              images_path, images.dtype(), images.sizes());
-  TANTU_CHECK(labels.dtype() == kUInt8 && labels.dim() == 1, FormatError, "MNIST: {} holds {} {}, not uint8 labels (N)", labels_path,
-              labels.dtype(), labels.sizes());
-  TANTU_CHECK(images.size(0) == labels.size(0), FormatError, "MNIST: {} holds {} images, but {} holds {} labels", images_path,
-              images.size(0), labels_path, labels.size(0));
+  TANTU_CHECK(images.dtype() == kUInt8 && images.dim() == 3, FormatError,
+              "MNIST: {} holds {} {}, not uint8 images (N, H, W)", images_path, images.dtype(), images.sizes());
+  TANTU_CHECK(labels.dtype() == kUInt8 && labels.dim() == 1, FormatError, "MNIST: {} holds {} {}, not uint8 labels (N)",
+              labels_path, labels.dtype(), labels.sizes());
+  TANTU_CHECK(images.size(0) == labels.size(0), FormatError, "MNIST: {} holds {} images, but {} holds {} labels",
+              images_path, images.size(0), labels_path, labels.size(0));
   return {images.to(kFloat32).div_(255).unsqueeze(1), labels.to(kInt64)};
 }
 
@@ -53,9 +53,10 @@ std::string find(const std::string& file, const std::string& root) {
     }
   std::string listed;
   for (const std::string& folder : folders) listed += (listed.empty() ? "" : ", ") + folder;
-  throw Error(fmt::format("FashionMNIST: {}[.gz] is in none of: {}. On Debian the package dataset-fashion-mnist brings it (apt install "
-                          "dataset-fashion-mnist); elsewhere put the four files into a folder and name that in TANTU_DATA_DIR",
-                          file, listed));
+  throw Error(fmt::format(
+      "FashionMNIST: {}[.gz] is in none of: {}. On Debian the package dataset-fashion-mnist brings it (apt install "
+      "dataset-fashion-mnist); elsewhere put the four files into a folder and name that in TANTU_DATA_DIR",
+      file, listed));
 }
 
 std::string path_of(bool train, const char* what, const std::string& root) {
@@ -72,7 +73,7 @@ FashionMNIST::FashionMNIST(bool train, const std::string& root, Site at)
 
 const std::vector<std::string>& FashionMNIST::classes() {
   static const std::vector<std::string> names = {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat",
-                                                 "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"};
+                                                 "Sandal",      "Shirt",   "Sneaker",  "Bag",   "Ankle boot"};
   return names;
 }
 

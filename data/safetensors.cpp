@@ -43,7 +43,8 @@ class File {  // a descriptor that is closed in the end
     char* at = static_cast<char*>(to);
     while (bytes > 0) {
       const ssize_t n = pread(descriptor_, at, std::min<uint64_t>(bytes, 1u << 30), static_cast<off_t>(offset));
-      TANTU_CHECK(n > 0, FormatError, "safetensors: {}: the file ends at byte {}, {} bytes too early", path_, offset, bytes);
+      TANTU_CHECK(n > 0, FormatError, "safetensors: {}: the file ends at byte {}, {} bytes too early", path_, offset,
+                  bytes);
       at += n;
       bytes -= static_cast<uint64_t>(n);
       offset += static_cast<uint64_t>(n);
@@ -60,7 +61,9 @@ class File {  // a descriptor that is closed in the end
     }
   }
 
-  void sync() { TANTU_CHECK(fsync(descriptor_) == 0, Error, "safetensors: cannot sync {}: {}", path_, std::strerror(errno)); }
+  void sync() {
+    TANTU_CHECK(fsync(descriptor_) == 0, Error, "safetensors: cannot sync {}: {}", path_, std::strerror(errno));
+  }
 
  private:
   int descriptor_;
@@ -78,7 +81,8 @@ class TemporaryFile {  // removed unless it was moved to its place
   const std::string& path() const { return path_; }
 
   void place(const std::string& path) {
-    TANTU_CHECK(rename(path_.c_str(), path.c_str()) == 0, Error, "safetensors: cannot rename {} to {}: {}", path_, path, std::strerror(errno));
+    TANTU_CHECK(rename(path_.c_str(), path.c_str()) == 0, Error, "safetensors: cannot rename {} to {}: {}", path_, path,
+                std::strerror(errno));
     placed_ = true;
     const size_t slash = path.rfind('/');
     File(slash == std::string::npos ? "." : path.substr(0, slash + 1), O_RDONLY | O_DIRECTORY).sync();
@@ -103,8 +107,8 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
     return detail::dtype_rank(a.second.dtype()) > detail::dtype_rank(b.second.dtype());
   });
   const std::string header = detail::write_header(order, metadata);
-  TANTU_CHECK(header.size() <= kHeaderLimit, FormatError, "save_safetensors: {}: a header of {} bytes is over the limit of {}", path,
-              header.size(), kHeaderLimit);
+  TANTU_CHECK(header.size() <= kHeaderLimit, FormatError,
+              "save_safetensors: {}: a header of {} bytes is over the limit of {}", path, header.size(), kHeaderLimit);
   TemporaryFile temporary(path);
   {
     File file(temporary.path(), O_WRONLY | O_CREAT | O_TRUNC);
@@ -124,15 +128,18 @@ Safetensors load_safetensors(const std::string& path, Site at) {
   TANTU_CHECK(size >= 8, FormatError, "safetensors: {}: {} bytes are too few for a header length", path, size);
   uint64_t length = 0;
   file.read(&length, 8, 0);
-  TANTU_CHECK(length <= kHeaderLimit, FormatError, "safetensors: {}: a header of {} bytes is over the limit of {}", path, length, kHeaderLimit);
-  TANTU_CHECK(length <= size - 8, FormatError, "safetensors: {}: a header of {} bytes does not fit a file of {}", path, length, size);
+  TANTU_CHECK(length <= kHeaderLimit, FormatError, "safetensors: {}: a header of {} bytes is over the limit of {}",
+              path, length, kHeaderLimit);
+  TANTU_CHECK(length <= size - 8, FormatError, "safetensors: {}: a header of {} bytes does not fit a file of {}", path,
+              length, size);
   std::string text(length, '\0');
   file.read(text.data(), length, 8);
 
   Safetensors result;
   const std::vector<HeaderEntry> entries = detail::read_header(path, text, size - 8 - length, result.metadata);
   for (const HeaderEntry& e : entries)
-    TANTU_CHECK(e.dtype, DTypeError, "safetensors: {}: \"{}\" is {}, a dtype that tantu does not have", path, e.name, e.dtype_name);
+    TANTU_CHECK(e.dtype, DTypeError, "safetensors: {}: \"{}\" is {}, a dtype that tantu does not have", path, e.name,
+                e.dtype_name);
   for (const HeaderEntry& e : entries) {
     Tensor t = make_tensor("load_safetensors", e.shape, *e.dtype, kCPU);
     file.read(t.data_ptr(), e.end - e.begin, 8 + length + e.begin);

@@ -18,10 +18,10 @@ struct KnownDType {
 };
 
 const KnownDType kKnown[] = {
-    {"BOOL", 1, kBool},         {"U8", 1, kUInt8},          {"I8", 1, std::nullopt},  {"F8_E5M2", 1, std::nullopt},
+    {"BOOL", 1, kBool},           {"U8", 1, kUInt8},        {"I8", 1, std::nullopt},  {"F8_E5M2", 1, std::nullopt},
     {"F8_E4M3", 1, std::nullopt}, {"I16", 2, std::nullopt}, {"U16", 2, std::nullopt}, {"F16", 2, kFloat16},
-    {"BF16", 2, kBFloat16},     {"I32", 4, kInt32},         {"U32", 4, std::nullopt}, {"F32", 4, kFloat32},
-    {"F64", 8, kFloat64},       {"I64", 8, kInt64},         {"U64", 8, std::nullopt},
+    {"BF16", 2, kBFloat16},       {"I32", 4, kInt32},       {"U32", 4, std::nullopt}, {"F32", 4, kFloat32},
+    {"F64", 8, kFloat64},         {"I64", 8, kInt64},       {"U64", 8, std::nullopt},
 };
 
 const KnownDType& known(DType t) {
@@ -33,7 +33,8 @@ const KnownDType& known(DType t) {
 // Takes the parser's events; anything that is not a header throws.
 class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
  public:
-  HeaderReader(const std::string& path, std::map<std::string, std::string>& metadata) : path_(path), metadata_(metadata) {}
+  HeaderReader(const std::string& path, std::map<std::string, std::string>& metadata)
+      : path_(path), metadata_(metadata) {}
 
   std::vector<HeaderEntry> entries;
 
@@ -58,11 +59,12 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
 
   bool key(string_t& k) override {
     key_ = k;
-    const bool fresh = where_ == Where::Root ? names_.insert(k).second
+    const bool fresh = where_ == Where::Root       ? names_.insert(k).second
                        : where_ == Where::Metadata ? metadata_.emplace(k, "").second
                                                    : seen_.insert(k).second;
     if (!fresh) fail(fmt::format("the key \"{}\" appears twice", k));
-    if (where_ == Where::Tensor && k != "dtype" && k != "shape" && k != "data_offsets") fail(fmt::format("the key \"{}\" is unknown", k));
+    if (where_ == Where::Tensor && k != "dtype" && k != "shape" && k != "data_offsets")
+      fail(fmt::format("the key \"{}\" is unknown", k));
     return true;
   }
 
@@ -96,7 +98,9 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool number_integer(number_integer_t n) override { return fail(fmt::format("the negative number {}", n)); }
-  bool number_float(number_float_t, const string_t& text) override { return fail(fmt::format("the number {} is not a whole one", text)); }
+  bool number_float(number_float_t, const string_t& text) override {
+    return fail(fmt::format("the number {} is not a whole one", text));
+  }
   bool null() override { return fail("a null"); }
   bool boolean(bool) override { return fail("a boolean"); }
   bool binary(binary_t&) override { return fail("binary data"); }
@@ -108,14 +112,16 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   enum class Where { Start, Root, Metadata, Tensor, List, End };
 
   bool fail(const std::string& what) const {
-    throw FormatError(fmt::format("safetensors: {}: header: {}{}", path_, what, key_.empty() ? "" : fmt::format(" (at \"{}\")", key_)));
+    throw FormatError(fmt::format("safetensors: {}: header: {}{}", path_, what,
+                                  key_.empty() ? "" : fmt::format(" (at \"{}\")", key_)));
   }
 
   void finish_entry() {
     HeaderEntry& e = entries.back();
     key_ = e.name;
     if (seen_.size() != 3) fail("an entry needs dtype, shape and data_offsets");
-    const auto type = std::find_if(std::begin(kKnown), std::end(kKnown), [&](const KnownDType& k) { return k.name == e.dtype_name; });
+    const auto type =
+        std::find_if(std::begin(kKnown), std::end(kKnown), [&](const KnownDType& k) { return k.name == e.dtype_name; });
     if (type == std::end(kKnown)) fail(fmt::format("the dtype \"{}\" is unknown", e.dtype_name));
     e.dtype = type->dtype;
     if (offsets_.size() != 2) fail(fmt::format("{} data_offsets", offsets_.size()));
@@ -129,7 +135,9 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     }
     if (zero) bytes = 0;
     else if (overflow) fail(fmt::format("the shape {} is too large", e.shape));
-    if (e.begin > e.end || e.end - e.begin != bytes) fail(fmt::format("{} {} needs {} bytes, the offsets are {} and {}", e.dtype_name, e.shape, bytes, e.begin, e.end));
+    if (e.begin > e.end || e.end - e.begin != bytes)
+      fail(
+          fmt::format("{} {} needs {} bytes, the offsets are {} and {}", e.dtype_name, e.shape, bytes, e.begin, e.end));
   }
 
   const std::string& path_;
@@ -142,9 +150,12 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace
 
-int dtype_rank(DType t) { return static_cast<int>(&known(t) - kKnown); }
+int dtype_rank(DType t) {
+  return static_cast<int>(&known(t) - kKnown);
+}
 
-std::string write_header(const std::vector<std::pair<std::string, Tensor>>& tensors, const std::map<std::string, std::string>& metadata) {
+std::string write_header(const std::vector<std::pair<std::string, Tensor>>& tensors,
+                         const std::map<std::string, std::string>& metadata) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   uint64_t at = 0;
@@ -170,8 +181,11 @@ std::string write_header(const std::vector<std::pair<std::string, Tensor>>& tens
 
 std::vector<HeaderEntry> read_header(const std::string& path, const std::string& text, uint64_t data_bytes,
                                      std::map<std::string, std::string>& metadata) {
-  TANTU_CHECK(!text.empty() && text.front() == '{', FormatError, "safetensors: {}: the header does not begin with an opening brace", path);
+  TANTU_CHECK(!text.empty() && text.front() == '{', FormatError,
+              "safetensors: {}: the header does not begin with an opening brace", path);
   const size_t last = text.find_last_not_of(' ');
+  TANTU_CHECK(text[last] == '}', FormatError,
+              "safetensors: {}: the header does not end with a closing brace and spaces", path);
   HeaderReader reader(path, metadata);
   nlohmann::json::sax_parse(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(last + 1), &reader);
   std::vector<HeaderEntry> entries = std::move(reader.entries);
@@ -180,11 +194,13 @@ std::vector<HeaderEntry> read_header(const std::string& path, const std::string&
   });
   uint64_t at = 0;
   for (const HeaderEntry& e : entries) {
-    TANTU_CHECK(e.begin == at, FormatError, "safetensors: {}: \"{}\" begins at byte {}, but the tensors before it end at {}", path, e.name,
-                e.begin, at);
+    TANTU_CHECK(e.begin == at, FormatError,
+                "safetensors: {}: \"{}\" begins at byte {}, but the tensors before it end at {}", path, e.name, e.begin,
+                at);
     at = e.end;
   }
-  TANTU_CHECK(at == data_bytes, FormatError, "safetensors: {}: the tensors end at byte {}, the file's data at {}", path, at, data_bytes);
+  TANTU_CHECK(at == data_bytes, FormatError, "safetensors: {}: the tensors end at byte {}, the file's data at {}", path,
+              at, data_bytes);
   return entries;
 }
 

@@ -29,8 +29,8 @@ int dtype_rank(DType t);
 std::string write_header(const std::vector<std::pair<std::string, Tensor>>& tensors,
                          const std::map<std::string, std::string>& metadata);
 
-/// The entries, in the order of their bytes. FormatError, naming the file and the entry, unless the text is one JSON object of
-/// the format's shape without duplicate keys, and the entries cover `data_bytes` without gap or overlap.
+/// The entries, in the order of their bytes. FormatError, naming the file and the entry, unless the text is one JSON
+/// object of the format's shape without duplicate keys, and the entries cover `data_bytes` without gap or overlap.
 std::vector<HeaderEntry> read_header(const std::string& path, const std::string& text, uint64_t data_bytes,
                                      std::map<std::string, std::string>& metadata);
 

@@ -15,7 +15,8 @@ std::vector<int64_t> permutation(int64_t n, const Generator& generator) {
 
 // Batches of indices from `refill` (empty at the end), one index at a time.
 Indices one_by_one(std::function<std::vector<int64_t>()> refill) {
-  return [refill = std::move(refill), ready = std::vector<int64_t>(), next = size_t{0}, done = false]() mutable -> std::optional<int64_t> {
+  return [refill = std::move(refill), ready = std::vector<int64_t>(), next = size_t{0},
+          done = false]() mutable -> std::optional<int64_t> {
     while (!done && next == ready.size()) {
       ready = refill();
       next = 0;
@@ -48,7 +49,8 @@ RandomSampler::RandomSampler(int64_t n, RandomSamplerOptions options)
   TANTU_CHECK(n >= 0, ValueError, "RandomSampler: n must be non-negative, got {}", n);
   TANTU_CHECK(!options_.num_samples || samples_ > 0, ValueError,
               "RandomSampler: num_samples should be a positive integer value, but got num_samples={}", samples_);
-  TANTU_CHECK(n > 0 || samples_ == 0, ValueError, "RandomSampler: cannot draw {} samples from an empty dataset", samples_);
+  TANTU_CHECK(n > 0 || samples_ == 0, ValueError, "RandomSampler: cannot draw {} samples from an empty dataset",
+              samples_);
 }
 
 Indices RandomSampler::pass() {
@@ -78,8 +80,8 @@ Indices RandomSampler::pass() {
 BatchSampler::BatchSampler(std::shared_ptr<Sampler> sampler, int64_t batch_size, bool drop_last)
     : sampler_(std::move(sampler)), batch_size_(batch_size), drop_last_(drop_last) {
   TANTU_CHECK(sampler_, ValueError, "BatchSampler: the sampler is null");
-  TANTU_CHECK(batch_size >= 1, ValueError, "BatchSampler: batch_size should be a positive integer value, but got batch_size={}",
-              batch_size);
+  TANTU_CHECK(batch_size >= 1, ValueError,
+              "BatchSampler: batch_size should be a positive integer value, but got batch_size={}", batch_size);
 }
 
 int64_t BatchSampler::size() const {
@@ -103,9 +105,10 @@ IndexBatches BatchSampler::pass() {
 std::vector<int64_t> distributed_indices(int64_t n, const DistributedIndexOptions& options, int64_t epoch) {
   const int64_t ranks = options.num_replicas, rank = options.rank;
   TANTU_CHECK(ranks >= 1, ValueError, "DistributedSampler: num_replicas must be at least 1, got {}", ranks);
-  TANTU_CHECK(rank >= 0 && rank < ranks, ValueError, "DistributedSampler: Invalid rank {}, rank should be in the interval [0, {}]",
-              rank, ranks - 1);
-  TANTU_CHECK(n >= 0 && epoch >= 0, ValueError, "DistributedSampler: {} samples, epoch {}: neither may be negative", n, epoch);
+  TANTU_CHECK(rank >= 0 && rank < ranks, ValueError,
+              "DistributedSampler: Invalid rank {}, rank should be in the interval [0, {}]", rank, ranks - 1);
+  TANTU_CHECK(n >= 0 && epoch >= 0, ValueError, "DistributedSampler: {} samples, epoch {}: neither may be negative", n,
+              epoch);
   std::vector<int64_t> all(static_cast<size_t>(n));
   if (options.shuffle) all = permutation(n, Generator(options.seed + static_cast<uint64_t>(epoch)));
   else std::iota(all.begin(), all.end(), 0);

@@ -43,9 +43,10 @@ struct RandomSamplerOptions {
   std::optional<Generator> generator = {};
 };
 
-/// 0 … n-1 in random order (for more samples than n, order after order), or any of them again and again. Without a generator
-/// a pass draws one 64-bit seed from the default generator and shuffles with that; a given generator shuffles itself and, as
-/// in PyTorch, once more than needed when the pass ends. With replacement indices are drawn in chunks of 32.
+/// 0 … n-1 in random order (for more samples than n, order after order), or any of them again and again. Without a
+/// generator a pass draws one 64-bit seed from the default generator and shuffles with that; a given generator shuffles
+/// itself and, as in PyTorch, once more than needed when the pass ends. With replacement indices are drawn in chunks
+/// of 32.
 class RandomSampler : public Sampler {
  public:
   /// ValueError for n < 0, fewer than 1 samples asked for, or samples of nothing.
@@ -81,9 +82,9 @@ struct DistributedIndexOptions {
   bool drop_last = false;
 };
 
-/// The share of one rank in the samples 0 … n-1: a shuffle of generator (seed + epoch), padded by its own start (or cut, with
-/// drop_last) to a multiple of the ranks, dealt out in turn. Never touches the default generator. ValueError for a rank
-/// outside of [0, num_replicas), fewer than one replica, negative n or epoch.
+/// The share of one rank in the samples 0 … n-1: a shuffle of generator (seed + epoch), padded by its own start (or
+/// cut, with drop_last) to a multiple of the ranks, dealt out in turn. Never touches the default generator. ValueError
+/// for a rank outside of [0, num_replicas), fewer than one replica, negative n or epoch.
 std::vector<int64_t> distributed_indices(int64_t n, const DistributedIndexOptions& options, int64_t epoch);
 
 /// A 64-bit seed as PyTorch draws one: two words, the highest bit cleared.

@@ -3,16 +3,16 @@
 //     build/examples/fashion_mnist [--epochs 15] [--batch-size 128] [--lr 0.001] [--device cpu] [--seed 1] [--limit N]
 //                                  [--data FOLDER] [--save model.safetensors] [--out FOLDER] [--quiet]
 //
-// It ends with the test accuracy and a table of which class was taken for which, and with --out writes training.svg (loss and
-// accuracy) and mistakes.svg (images it got wrong).
+// It ends with the test accuracy and a table of which class was taken for which, and with --out writes training.svg
+// (loss and accuracy) and mistakes.svg (images it got wrong).
 
 #include "support/progress.h"
 #include "support/svg.h"
 
 #include <tantu/tantu.h>
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
 
 #include <chrono>
 #include <filesystem>
@@ -38,8 +38,8 @@ struct History {
 };
 
 nn::Sequential make_model() {
-  return nn::Sequential{nn::Flatten(), nn::Linear(784, 512), nn::ReLU(), nn::Dropout(0.2), nn::Linear(512, 256), nn::ReLU(),
-                        nn::Linear(256, 10)};
+  return nn::Sequential{nn::Flatten(),        nn::Linear(784, 512), nn::ReLU(),         nn::Dropout(0.2),
+                        nn::Linear(512, 256), nn::ReLU(),           nn::Linear(256, 10)};
 }
 
 void train_epoch(nn::Sequential& model, optim::Optimizer& optimizer, optim::lr_scheduler::LRScheduler& schedule,
@@ -70,11 +70,14 @@ Tensor predict(nn::Sequential& model, const data::TensorDataset& images, Device 
   InferenceMode no_tape;
   model.eval();
   std::vector<Tensor> parts;
-  for (auto [batch, labels] : data::DataLoader(images, {.batch_size = 1000})) parts.push_back(model(batch.to(device)).argmax(1).cpu());
+  for (auto [batch, labels] : data::DataLoader(images, {.batch_size = 1000}))
+    parts.push_back(model(batch.to(device)).argmax(1).cpu());
   return cat(parts);
 }
 
-double accuracy(const Tensor& predicted, const Tensor& labels) { return (predicted == labels).to_float().mean().item<double>(); }
+double accuracy(const Tensor& predicted, const Tensor& labels) {
+  return (predicted == labels).to_float().mean().item<double>();
+}
 
 void print_confusion(const Tensor& predicted, const Tensor& labels, const std::vector<std::string>& names) {
   const auto p = predicted.to_vector<int64_t>(), l = labels.to_vector<int64_t>();
@@ -96,7 +99,8 @@ std::string mistakes_sheet(const data::FashionMNIST& test, const Tensor& predict
   for (size_t i = 0; i < p.size() && pictures.size() < 40; ++i) {
     if (p[i] == l[i]) continue;
     examples::Thumbnail picture;
-    for (float v : test.images()[static_cast<int64_t>(i)].to_vector<float>()) picture.pixels.push_back(static_cast<uint8_t>(v * 255 + 0.5f));
+    for (float v : test.images()[static_cast<int64_t>(i)].to_vector<float>())
+      picture.pixels.push_back(static_cast<uint8_t>(v * 255 + 0.5f));
     const auto& names = data::FashionMNIST::classes();
     picture.caption = fmt::format("{}, not {}", names[static_cast<size_t>(l[i])], names[static_cast<size_t>(p[i])]);
     pictures.push_back(std::move(picture));
@@ -135,19 +139,22 @@ void run(const Options& options) {
     history.accuracy.x.push_back(epoch + 1);
     history.accuracy.y.push_back(accuracy(predicted, test.labels()));
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (!options.quiet) fmt::print("epoch {:>2}: test accuracy {:.2f} %  ({:.1f} s)\n", epoch + 1, 100 * history.accuracy.y.back(), seconds);
+    if (!options.quiet)
+      fmt::print("epoch {:>2}: test accuracy {:.2f} %  ({:.1f} s)\n", epoch + 1, 100 * history.accuracy.y.back(),
+                 seconds);
   }
   if (options.epochs == 0) predicted = predict(model, test, device);
   print_confusion(predicted, test.labels(), data::FashionMNIST::classes());
-  fmt::print("\ntest accuracy: {:.2f} % after {} epochs on {} images\n", 100 * accuracy(predicted, test.labels()), options.epochs, count);
+  fmt::print("\ntest accuracy: {:.2f} % after {} epochs on {} images\n", 100 * accuracy(predicted, test.labels()),
+             options.epochs, count);
 
   if (!options.save.empty()) {
     data::save_safetensors(options.save, model.state_dict(), {{"format", "pt"}});
     fmt::print("wrote {}\n", options.save);
   }
   if (options.out.empty()) return;
-  examples::write_file(options.out + "/training.svg",
-                       examples::line_chart("Fashion-MNIST", "epoch", "loss", "accuracy", {history.loss, history.accuracy}));
+  examples::write_file(options.out + "/training.svg", examples::line_chart("Fashion-MNIST", "epoch", "loss", "accuracy",
+                                                                           {history.loss, history.accuracy}));
   examples::write_file(options.out + "/mistakes.svg", mistakes_sheet(test, predicted));
   fmt::print("wrote {0}/training.svg and {0}/mistakes.svg\n", options.out);
 }
@@ -158,9 +165,15 @@ int main(int argc, char** argv) {
   Options options;
   options.device = default_device().to_string();
   CLI::App app{"Trains a classifier on Fashion-MNIST"};
-  app.add_option("--epochs", options.epochs, "Passes over the training images")->capture_default_str()->check(CLI::Range(0, 10000));
-  app.add_option("--batch-size", options.batch_size, "Images per step")->capture_default_str()->check(CLI::Range(1, 60000));
-  app.add_option("--lr", options.lr, "Learning rate at the start")->capture_default_str()->check(CLI::NonNegativeNumber);
+  app.add_option("--epochs", options.epochs, "Passes over the training images")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 10000));
+  app.add_option("--batch-size", options.batch_size, "Images per step")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 60000));
+  app.add_option("--lr", options.lr, "Learning rate at the start")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--device", options.device, "Where to compute: cpu, cuda:0, vgpu:0")->capture_default_str();
   app.add_option("--seed", options.seed, "Seed of all random numbers")->capture_default_str();
   app.add_option("--limit", options.limit, "Train on the first N images only (0: all)")->check(CLI::NonNegativeNumber);

@@ -4,8 +4,8 @@
 
 #include <tantu/tantu.h>
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
 
 using namespace tantu;
 

@@ -1,7 +1,7 @@
 // y[i] = x[i], converted to y's dtype.
 //
-// One thread an element, in strides of the grid; any strides on both sides. Bytes moved: n * (item of x + item of y); no
-// arithmetic: bound by the memory bandwidth where both sides are contiguous.
+// One thread an element, in strides of the grid; any strides on both sides. Bytes moved: n * (item of x + item of y);
+// no arithmetic: bound by the memory bandwidth where both sides are contiguous.
 #include <tantu/kernels/copy.h>
 #include <tantu/kernels/launch.cuh>
 #include <tantu/kernels/strided.cuh>
@@ -30,7 +30,8 @@ void copy(GpuContext& ctx, ConstView x, View y) {
   const auto p = make_picture<2>(views, 2);
   const int64_t blocks = blocks_for(n, kThreads);
   if (is_integral(x.dtype)) launch(ctx, "copy_kernel", copy_kernel<int64_t>, blocks, kThreads, 0, p, n);
-  else if (x.dtype == kFloat64 || y.dtype == kFloat64) launch(ctx, "copy_kernel", copy_kernel<double>, blocks, kThreads, 0, p, n);
+  else if (x.dtype == kFloat64 || y.dtype == kFloat64)
+    launch(ctx, "copy_kernel", copy_kernel<double>, blocks, kThreads, 0, p, n);
   else launch(ctx, "copy_kernel", copy_kernel<float>, blocks, kThreads, 0, p, n);
 }
 

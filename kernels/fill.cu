@@ -1,7 +1,7 @@
 // y[i] = value.
 //
-// One thread an element, in strides of the grid. Bytes moved: n * item written, nothing read; no arithmetic: bound by the
-// write bandwidth.
+// One thread an element, in strides of the grid. Bytes moved: n * item written, nothing read; no arithmetic: bound by
+// the write bandwidth.
 #include <tantu/kernels/fill.h>
 #include <tantu/kernels/launch.cuh>
 #include <tantu/kernels/strided.cuh>
@@ -28,8 +28,7 @@ void fill(GpuContext& ctx, View y, Scalar value) {
   const auto p = make_picture<1>(views, 1);
   if (is_integral(y.dtype) && !value.is_floating())
     launch(ctx, "fill_kernel", fill_kernel<int64_t>, blocks_for(n, kThreads), kThreads, 0, p, n, value.to_int64());
-  else
-    launch(ctx, "fill_kernel", fill_kernel<double>, blocks_for(n, kThreads), kThreads, 0, p, n, value.to_double());
+  else launch(ctx, "fill_kernel", fill_kernel<double>, blocks_for(n, kThreads), kThreads, 0, p, n, value.to_double());
 }
 
 }  // namespace tantu

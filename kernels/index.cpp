@@ -14,8 +14,8 @@ using cpu::IndexReader;
 
 constexpr int64_t kChunk = 1024, kWork = 65536;
 
-// The dimensions of a block, those before the index and those after it, merged; strides in the indexed tensor and in the
-// other operand.
+// The dimensions of a block, those before the index and those after it, merged; strides in the indexed tensor and in
+// the other operand.
 struct Blocks {
   Shape outer, inner;
   Strides outer_tensor, outer_other, inner_tensor, inner_other;
@@ -44,7 +44,8 @@ struct Blocks {
 template <class F>
 void for_block(const Blocks& blocks, F&& f) {
   const int last = blocks.inner.size() - 1;
-  const int64_t step_tensor = last < 0 ? 1 : blocks.inner_tensor[last], step_other = last < 0 ? 1 : blocks.inner_other[last];
+  const int64_t step_tensor = last < 0 ? 1 : blocks.inner_tensor[last],
+                step_other = last < 0 ? 1 : blocks.inner_other[last];
   cpu::for_runs(blocks.inner, blocks.inner_tensor, blocks.inner_other, 0, blocks.inner_count,
                 [&](int64_t a, int64_t b, int64_t n) { f(a, b, n, step_tensor, step_other); });
 }
@@ -74,29 +75,32 @@ void take(const IndexReader& reader, const Blocks& blocks, const T* x, T* y) {
       const int64_t first = unit / chunks * group, outers = std::min(group, blocks.outer_count - first);
       reader.positions(start, n, from);
       reader.others(start, n, to);
-      cpu::for_runs(blocks.outer, blocks.outer_tensor, blocks.outer_other, first, outers, [&](int64_t a, int64_t b, int64_t run) {
-        const int last = blocks.outer.size() - 1;
-        for (int64_t o = 0; o < run; ++o, a += last < 0 ? 0 : blocks.outer_tensor[last], b += last < 0 ? 0 : blocks.outer_other[last]) {
-          if (blocks.inner_count == 1) {
-            for (int64_t j = 0; j < n; ++j) y[b + to[j]] = x[a + from[j]];
-          } else if (blocks.packed) {
-            for (int64_t j = 0; j < n; ++j)
-              std::memcpy(y + b + to[j], x + a + from[j], static_cast<size_t>(blocks.inner_count) * sizeof(T));
-          } else {
-            for (int64_t j = 0; j < n; ++j)
-              for_block(blocks, [&](int64_t p, int64_t q, int64_t count, int64_t step_x, int64_t step_y) {
-                for (int64_t i = 0; i < count; ++i) y[b + to[j] + q + i * step_y] = x[a + from[j] + p + i * step_x];
-              });
-          }
-        }
-      });
+      cpu::for_runs(
+          blocks.outer, blocks.outer_tensor, blocks.outer_other, first, outers, [&](int64_t a, int64_t b, int64_t run) {
+            const int last = blocks.outer.size() - 1;
+            for (int64_t o = 0; o < run;
+                 ++o, a += last < 0 ? 0 : blocks.outer_tensor[last], b += last < 0 ? 0 : blocks.outer_other[last]) {
+              if (blocks.inner_count == 1) {
+                for (int64_t j = 0; j < n; ++j) y[b + to[j]] = x[a + from[j]];
+              } else if (blocks.packed) {
+                for (int64_t j = 0; j < n; ++j)
+                  std::memcpy(y + b + to[j], x + a + from[j], static_cast<size_t>(blocks.inner_count) * sizeof(T));
+              } else {
+                for (int64_t j = 0; j < n; ++j)
+                  for_block(blocks, [&](int64_t p, int64_t q, int64_t count, int64_t step_x, int64_t step_y) {
+                    for (int64_t i = 0; i < count; ++i) y[b + to[j] + q + i * step_y] = x[a + from[j] + p + i * step_x];
+                  });
+              }
+            }
+          });
     }
   });
 }
 
 // write(T& cell, T value) for n positions, at one outer position.
 template <class T, class Write>
-void put_chunk(const Blocks& blocks, T* y, const T* values, const int64_t* to, const int64_t* from, int64_t n, Write write) {
+void put_chunk(const Blocks& blocks, T* y, const T* values, const int64_t* to, const int64_t* from, int64_t n,
+               Write write) {
   const int64_t size = blocks.inner_count;
   if (size == 1) {
     for (int64_t j = 0; j < n; ++j) write(y[to[j]], values[from[j]]);
@@ -126,7 +130,8 @@ int64_t keep_range(int64_t* to, int64_t* from, int64_t n, int64_t low, int64_t h
   return kept;
 }
 
-// Threads share the outer positions, or else the offsets in y: a cell belongs to one part and meets its values in order.
+// Threads share the outer positions, or else the offsets in y: a cell belongs to one part and meets its values in
+// order.
 template <class T, class Write>
 void put(const IndexReader& reader, const Blocks& blocks, const T* values, T* y, Write write) {
   const int64_t work = reader.count() * blocks.outer_count * blocks.inner_count;
@@ -143,12 +148,13 @@ void put(const IndexReader& reader, const Blocks& blocks, const T* values, T* y,
       reader.positions(start, n, to);
       reader.others(start, n, from);
       if (!by_outer) n = keep_range(to, from, n, low, high);
-      cpu::for_runs(blocks.outer, blocks.outer_tensor, blocks.outer_other, first, last - first, [&](int64_t a, int64_t b, int64_t run) {
-        const int inner = blocks.outer.size() - 1;
-        for (int64_t o = 0; o < run; ++o)
-          put_chunk(blocks, y + a + (inner < 0 ? 0 : o * blocks.outer_tensor[inner]),
-                    values + b + (inner < 0 ? 0 : o * blocks.outer_other[inner]), to, from, n, write);
-      });
+      cpu::for_runs(blocks.outer, blocks.outer_tensor, blocks.outer_other, first, last - first,
+                    [&](int64_t a, int64_t b, int64_t run) {
+                      const int inner = blocks.outer.size() - 1;
+                      for (int64_t o = 0; o < run; ++o)
+                        put_chunk(blocks, y + a + (inner < 0 ? 0 : o * blocks.outer_tensor[inner]),
+                                  values + b + (inner < 0 ? 0 : o * blocks.outer_other[inner]), to, from, n, write);
+                    });
     }
   });
 }

@@ -11,8 +11,8 @@ namespace tantu {
 ///
 ///     Σ_d base[d] · n_d  +  Σ_i picks[i].index[n] · picks[i].stride
 ///
-/// which serves `index`, `index_select`, `gather` and their kin alike. At every offset lies one block: the dimensions that
-/// the index leaves alone.
+/// which serves `index`, `index_select`, `gather` and their kin alike. At every offset lies one block: the dimensions
+/// that the index leaves alone.
 struct IndexPlan {
   /// One index tensor (int64 or int32, any strides, shown as `sizes`) and the dimension it walks.
   struct Pick {
@@ -23,9 +23,9 @@ struct IndexPlan {
   };
 
   const char* op = "index";
-  Shape sizes;         ///< of the index
-  Strides base;        ///< one per dimension of the index; not negative
-  int count = 0;       ///< of picks, may be 0
+  Shape sizes;    ///< of the index
+  Strides base;   ///< one per dimension of the index; not negative
+  int count = 0;  ///< of picks, may be 0
   std::array<Pick, kMaxDims> picks = {};
   int before = 0;      ///< how many dimensions of a block stand before the index dimensions in the other operand
   bool wraps = false;  ///< negative indices count from the end
@@ -35,14 +35,15 @@ struct IndexPlan {
   }
 };
 
-/// y[before…, n…, after…] = block of x at n. x: the block (before…, after…) at offset 0, any strides; y: the same dtype, fresh, sizes
-/// (before…, plan.sizes…, after…), any strides. IndexError names the index value, its position and the dimension.
+/// y[before…, n…, after…] = block of x at n. x: the block (before…, after…) at offset 0, any strides; y: the same
+/// dtype, fresh, sizes (before…, plan.sizes…, after…), any strides. IndexError names the index value, its position and
+/// the dimension.
 TANTU_CPU_KERNEL(index_take, const IndexPlan& plan, ConstView x, View y);
 
-/// Block of y at n = values[before…, n…, after…], or += with `accumulate`; the same dtype; `values` does not overlap y, and may
-/// repeat (stride 0). Blocks met more than once are written, or added to, in the order of n, whatever the number of
-/// threads: bits repeat. All indices are checked before the first write. With `accumulate` y is not a half type (the
-/// caller sums these in float32); bool adds as "or".
+/// Block of y at n = values[before…, n…, after…], or += with `accumulate`; the same dtype; `values` does not overlap y,
+/// and may repeat (stride 0). Blocks met more than once are written, or added to, in the order of n, whatever the
+/// number of threads: bits repeat. All indices are checked before the first write. With `accumulate` y is not a half
+/// type (the caller sums these in float32); bool adds as "or".
 TANTU_CPU_KERNEL(index_put, const IndexPlan& plan, ConstView values, View y, bool accumulate);
 
 }  // namespace tantu

@@ -32,10 +32,11 @@ class OnDevice {
 /// The one way to launch a kernel. Only `blocks` (gridDim.x) may carry a size that depends on data; the caller has made
 /// sure that there is something to do. Throws Error with the kernel's name when the launch is refused.
 template <class... Params, class... Args>
-void launch(const GpuContext& ctx, const char* name, void (*kernel)(Params...), int64_t blocks, int threads, size_t smem,
-            Args&&... args) {
+void launch(const GpuContext& ctx, const char* name, void (*kernel)(Params...), int64_t blocks, int threads,
+            size_t smem, Args&&... args) {
   TANTU_CHECK(blocks > 0 && blocks <= INT32_MAX, ShapeError, "{}: a grid of {} blocks is out of range", name, blocks);
-  if (trace::enabled()) trace::record({trace::Kind::Launch, name, Device(kGpuDeviceType, ctx.device), blocks * threads});
+  if (trace::enabled())
+    trace::record({trace::Kind::Launch, name, Device(kGpuDeviceType, ctx.device), blocks * threads});
   OnDevice device(ctx);
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(static_cast<unsigned>(blocks));

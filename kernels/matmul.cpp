@@ -15,19 +15,23 @@ void multiply(const ConstView& a, const ConstView& b, const View& y, double alph
   const int64_t batch = y.sizes[0], M = y.sizes[1], N = y.sizes[2], K = a.sizes[2];
   const auto one = [&](int64_t i) {
     cpu::gemm<T>(M, N, K, static_cast<T>(alpha), a.as<T>() + i * a.strides[0], a.strides[1], a.strides[2],
-                 b.as<T>() + i * b.strides[0], b.strides[1], b.strides[2], static_cast<T>(beta), y.as<T>() + i * M * N, N);
+                 b.as<T>() + i * b.strides[0], b.strides[1], b.strides[2], static_cast<T>(beta), y.as<T>() + i * M * N,
+                 N);
   };
   // Many small products: a thread takes whole ones. Few or large ones: each product uses all threads.
-  if (batch > 1 && M * N * K < 64 * 64 * 64) parallel_for(0, batch, std::max<int64_t>(1, 32768 / (M * N * K + 1)), [&](int64_t from, int64_t to) {
-    for (int64_t i = from; i < to; ++i) one(i);
-  });
-  else for (int64_t i = 0; i < batch; ++i) one(i);
+  if (batch > 1 && M * N * K < 64 * 64 * 64)
+    parallel_for(0, batch, std::max<int64_t>(1, 32768 / (M * N * K + 1)), [&](int64_t from, int64_t to) {
+      for (int64_t i = from; i < to; ++i) one(i);
+    });
+  else
+    for (int64_t i = 0; i < batch; ++i) one(i);
 }
 
 template <class T>
 void multiply_integers(const ConstView& a, const ConstView& b, const View& y, double alpha, double beta) {
   const int64_t batch = y.sizes[0], M = y.sizes[1], N = y.sizes[2], K = a.sizes[2];
-  const uint64_t al = static_cast<uint64_t>(static_cast<int64_t>(alpha)), be = static_cast<uint64_t>(static_cast<int64_t>(beta));
+  const uint64_t al = static_cast<uint64_t>(static_cast<int64_t>(alpha)),
+                 be = static_cast<uint64_t>(static_cast<int64_t>(beta));
   for (int64_t i = 0; i < batch; ++i)
     for (int64_t m = 0; m < M; ++m)
       for (int64_t n = 0; n < N; ++n) {

@@ -1,12 +1,12 @@
 // y = alpha * a b + beta * y, for each matrix of a batch.
 //
-// Floating types go to cuBLAS, which counts columns first: a row-major y (M, N) is its column-major transpose (N, M), so we
-// ask for yᵀ = bᵀ aᵀ and nothing is copied. An operand with no unit stride is packed first. Integers run a plain kernel,
-// one thread an element of y. FLOP: 2 * B * M * N * K; bytes: each matrix once.
+// Floating types go to cuBLAS, which counts columns first: a row-major y (M, N) is its column-major transpose (N, M),
+// so we ask for yᵀ = bᵀ aᵀ and nothing is copied. An operand with no unit stride is packed first. Integers run a plain
+// kernel, one thread an element of y. FLOP: 2 * B * M * N * K; bytes: each matrix once.
 #include <tantu/core/backend.h>
 #include <tantu/kernels/copy.h>
-#include <tantu/kernels/launch.cuh>
 #include <tantu/kernels/matmul.h>
+#include <tantu/kernels/launch.cuh>
 #include <tantu/kernels/strided.cuh>
 
 #include <cublas_v2.h>
@@ -25,9 +25,9 @@ struct Matrix {  // one operand of the integer kernel
   int64_t batch, row, column;  // strides in elements
 };
 
-__global__ void __launch_bounds__(kThreads) integer_matmul_kernel(Matrix a, Matrix b, char* y, DType dtype, int64_t total,
-                                                                  int64_t M, int64_t N, int64_t K, int64_t alpha,
-                                                                  int64_t beta) {
+__global__ void __launch_bounds__(kThreads)
+    integer_matmul_kernel(Matrix a, Matrix b, char* y, DType dtype, int64_t total, int64_t M, int64_t N, int64_t K,
+                          int64_t alpha, int64_t beta) {
   const int64_t stride = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < total; i += stride) {
     const int64_t n = i % N, m = i / N % M, at = i / (M * N);
@@ -42,7 +42,8 @@ __global__ void __launch_bounds__(kThreads) integer_matmul_kernel(Matrix a, Matr
 }
 
 void check(cublasStatus_t status, const char* call) {
-  TANTU_CHECK(status == CUBLAS_STATUS_SUCCESS, Error, "matmul: {} failed with cuBLAS status {}", call, static_cast<int>(status));
+  TANTU_CHECK(status == CUBLAS_STATUS_SUCCESS, Error, "matmul: {} failed with cuBLAS status {}", call,
+              static_cast<int>(status));
 }
 
 // One handle per device and host thread, so that threads do not wait for each other. Leaked at exit on purpose.
@@ -67,7 +68,9 @@ cudaDataType cuda_type(DType t) {
 class Scratch {
  public:
   Scratch(const GpuContext& ctx, int64_t bytes)
-      : allocator_(allocator_of("matmul", Device(kGpuDeviceType, ctx.device))), bytes_(bytes), data_(allocator_.allocate(bytes)) {}
+      : allocator_(allocator_of("matmul", Device(kGpuDeviceType, ctx.device))),
+        bytes_(bytes),
+        data_(allocator_.allocate(bytes)) {}
   ~Scratch() { allocator_.deallocate(data_, bytes_); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
@@ -115,17 +118,18 @@ void float_matmul(GpuContext& ctx, const ConstView& a, const ConstView& b, const
   }
   const int64_t batch = y.sizes[0], M = y.sizes[1], N = y.sizes[2], K = a.sizes[2];
   TANTU_CHECK(M <= INT32_MAX && N <= INT32_MAX && K <= INT32_MAX && batch <= INT32_MAX && la.leading <= INT32_MAX &&
-                  lb.leading <= INT32_MAX, ShapeError, "matmul: {} times {} is too large for cuBLAS", a.sizes, b.sizes);
+                  lb.leading <= INT32_MAX,
+              ShapeError, "matmul: {} times {} is too large for cuBLAS", a.sizes, b.sizes);
   const OnDevice device(ctx);
   const bool wide = y.dtype == kFloat64;
   const float alpha32 = static_cast<float>(alpha), beta32 = static_cast<float>(beta);
   const cudaDataType type = cuda_type(y.dtype);
   check(cublasGemmStridedBatchedEx(
             handle_of(ctx), lb.op, la.op, static_cast<int>(N), static_cast<int>(M), static_cast<int>(K),
-            wide ? static_cast<const void*>(&alpha) : &alpha32, b.data, type, static_cast<int>(lb.leading), b.strides[0],
-            a.data, type, static_cast<int>(la.leading), a.strides[0], wide ? static_cast<const void*>(&beta) : &beta32,
-            y.data, type, static_cast<int>(N), M * N, static_cast<int>(batch),
-            wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+            wide ? static_cast<const void*>(&alpha) : &alpha32, b.data, type, static_cast<int>(lb.leading),
+            b.strides[0], a.data, type, static_cast<int>(la.leading), a.strides[0],
+            wide ? static_cast<const void*>(&beta) : &beta32, y.data, type, static_cast<int>(N), M * N,
+            static_cast<int>(batch), wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
         "cublasGemmStridedBatchedEx");
 }
 

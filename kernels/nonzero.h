@@ -7,8 +7,8 @@
 
 namespace tantu {
 
-/// counts[i] = how many of x's elements [i·kNonzeroChunk, (i + 1)·kNonzeroChunk), in row-major order, are not zero (NaN is
-/// not zero). Any dtype and strides.
+/// counts[i] = how many of x's elements [i·kNonzeroChunk, (i + 1)·kNonzeroChunk), in row-major order, are not zero (NaN
+/// is not zero). Any dtype and strides.
 TANTU_CPU_KERNEL(nonzero_counts, ConstView x, std::vector<int64_t>& counts);
 inline constexpr int64_t kNonzeroChunk = 65536;
 

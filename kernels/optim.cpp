@@ -13,8 +13,8 @@ namespace {
 constexpr int64_t kGrain = 16384;
 
 // Calls update(arrays, n) on runs of the views as arrays of T (float, or double for float64): in place where they are
-// contiguous arrays of T already, else through buffers. views[0] is the parameter, views[1] the gradient (read only); an
-// absent view gives a null array.
+// contiguous arrays of T already, else through buffers. views[0] is the parameter, views[1] the gradient (read only);
+// an absent view gives a null array.
 template <class T, class F>
 void over_arrays(const ConstView* views, int count, F&& update) {
   ConstView present[cpu::kMaxOperands];
@@ -118,7 +118,8 @@ void adam_step(CpuContext&, View p, ConstView g, View m, View v, View v_max, con
 void rmsprop_step(CpuContext&, View p, ConstView g, View square, View mean, View buffer, const RmspropStep& s) {
   const ConstView views[] = {p, g, square, s.centered ? mean : View{}, s.momentum != 0 ? buffer : View{}};
   visit_compute(p.dtype, [&]<class T>(Tag<T>) {
-    const T lr = T(s.lr), a = T(s.alpha), c = T(1 - s.alpha), eps = T(s.eps), decay = T(s.weight_decay), mu = T(s.momentum);
+    const T lr = T(s.lr), a = T(s.alpha), c = T(1 - s.alpha), eps = T(s.eps), decay = T(s.weight_decay),
+            mu = T(s.momentum);
     const T sign = s.maximize ? T(-1) : T(1);
     over_arrays<T>(views, 5, [&](T** arrays, int64_t n) {
       T *w = arrays[0], *q = arrays[2], *mean_of = arrays[3], *b = arrays[4];

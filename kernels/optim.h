@@ -4,8 +4,8 @@
 #include <tantu/core/view.h>
 
 /// One optimiser step for one parameter tensor. All views have the parameter's shape and dtype (float16 and bfloat16
-/// compute in float32 and round once); any strides. `g` is only read. Corrections that depend on the step number alone are
-/// computed by the caller in double. Formulas: torch.optim's documentation.
+/// compute in float32 and round once); any strides. `g` is only read. Corrections that depend on the step number alone
+/// are computed by the caller in double. Formulas: torch.optim's documentation.
 namespace tantu {
 
 struct SgdStep {

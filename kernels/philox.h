@@ -5,9 +5,10 @@
 #include <cmath>
 #include <cstdint>
 
-/// Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011) and the rules by
-/// which a fill on a GPU uses it. An element's value depends on (seed, offset, its row-major index) alone: not on the grid,
-/// the vector width or the GPU. Every fill adds `kPhiloxStep` to the generator's offset; a fill of no elements adds nothing.
+/// Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011) and the rules
+/// by which a fill on a GPU uses it. An element's value depends on (seed, offset, its row-major index) alone: not on
+/// the grid, the vector width or the GPU. Every fill adds `kPhiloxStep` to the generator's offset; a fill of no
+/// elements adds nothing.
 namespace tantu {
 
 inline constexpr uint64_t kPhiloxStep = 4;
@@ -32,13 +33,15 @@ TANTU_HD constexpr Philox4 philox_rounds(Philox4 c, uint32_t k0, uint32_t k1) {
 /// The words of (offset / 4, subsequence) under the key `seed`.
 TANTU_HD constexpr Philox4 philox(uint64_t seed, uint64_t offset, uint64_t subsequence) {
   const uint64_t step = offset / kPhiloxStep;
-  return philox_rounds({static_cast<uint32_t>(step), static_cast<uint32_t>(step >> 32), static_cast<uint32_t>(subsequence),
-                        static_cast<uint32_t>(subsequence >> 32)},
+  return philox_rounds({static_cast<uint32_t>(step), static_cast<uint32_t>(step >> 32),
+                        static_cast<uint32_t>(subsequence), static_cast<uint32_t>(subsequence >> 32)},
                        static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
 }
 
 /// A word as a float in (0, 1].
-TANTU_HD inline float philox_unit(uint32_t word) { return fmaf(static_cast<float>(word), 0x1p-32f, 0x1p-33f); }
+TANTU_HD inline float philox_unit(uint32_t word) {
+  return fmaf(static_cast<float>(word), 0x1p-32f, 0x1p-33f);
+}
 
 /// Element of a uniform fill: word x of its own subsequence, 1 becomes `from`.
 TANTU_HD inline float philox_uniform(Philox4 r, float from, float range) {
@@ -59,7 +62,9 @@ TANTU_HD constexpr int64_t philox_integer(Philox4 r, int64_t low, uint64_t range
 }
 
 /// Whether an element is kept with probability p: word x of its own subsequence.
-TANTU_HD inline bool philox_bernoulli(Philox4 r, float p) { return philox_unit(r.x) < p; }
+TANTU_HD inline bool philox_bernoulli(Philox4 r, float p) {
+  return philox_unit(r.x) < p;
+}
 
 /// Whether dropout keeps element i: word i % 4 of subsequence i / 4, for every dtype and length.
 TANTU_HD inline bool philox_keep(uint64_t seed, uint64_t offset, uint64_t i, float keep) {

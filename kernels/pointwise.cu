@@ -26,7 +26,9 @@ const GpuRow& gpu_row_of(Row row) {
   return table.rows[static_cast<int>(row)];
 }
 
-int compute_index(DType compute) { return compute == kFloat64 ? 1 : is_floating(compute) ? 0 : 2; }
+int compute_index(DType compute) {
+  return compute == kFloat64 ? 1 : is_floating(compute) ? 0 : 2;
+}
 
 }  // namespace
 

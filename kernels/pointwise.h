@@ -22,8 +22,12 @@ enum class Row : int {
 inline constexpr int kRows = static_cast<int>(Row::kCount);
 
 enum Rule { kToFloat, kFloats, kKeep, kNumbers, kIntegers, kToBool };
-constexpr bool takes_integers(Rule rule) { return rule != kToFloat && rule != kFloats; }
-constexpr bool takes_floats(Rule rule) { return rule != kIntegers; }
+constexpr bool takes_integers(Rule rule) {
+  return rule != kToFloat && rule != kFloats;
+}
+constexpr bool takes_floats(Rule rule) {
+  return rule != kIntegers;
+}
 enum Saves { kNothing = 0, kA = 1, kB = 2, kC = 4, kY = 8 };
 enum Smoothness { kSmooth, kKinked, kFlat };
 
@@ -51,8 +55,8 @@ struct Params {
 };
 
 /// y = row(inputs…). The inputs are already broadcast to y's shape; any dtypes and strides; an input may be y itself.
-/// Computes in `compute` (float32, float64 or int64; the half types compute in float32, integers in int64) and rounds once
-/// into y's dtype (of a kToBool row: 1 or 0). An empty y is a no-op. Does not synchronize.
+/// Computes in `compute` (float32, float64 or int64; the half types compute in float32, integers in int64) and rounds
+/// once into y's dtype (of a kToBool row: 1 or 0). An empty y is a no-op. Does not synchronize.
 TANTU_KERNEL(pointwise_forward, Row row, const ConstView* inputs, View y, DType compute, const Params& params);
 
 /// The same on the CPU for contiguous operands that all have the compute dtype, y too (of a kToBool row: bool).
@@ -61,8 +65,9 @@ void pointwise_contiguous(Row row, const void* const* inputs, void* y, int64_t n
 /// Whether an integer or bool view on the CPU holds a zero.
 bool has_zero(const ConstView& x);
 
-/// d = the row's derivative for input `which` (where it is kComputed). `operands` are g, a, b, c, y, already broadcast to d's shape; those the row
-/// does not use may be empty views. Computes in float32, or float64 when `compute` is float64.
+/// d = the row's derivative for input `which` (where it is kComputed). `operands` are g, a, b, c, y, already broadcast
+/// to d's shape; those the row does not use may be empty views. Computes in float32, or float64 when `compute` is
+/// float64.
 TANTU_KERNEL(pointwise_backward, Row row, int which, const ConstView* operands, View d, DType compute,
              const Params& params);
 

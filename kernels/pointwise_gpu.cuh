@@ -2,10 +2,11 @@
 
 // y = row(a, b, c), and the rows' derivatives, for every row of kernels/pointwise.def.
 //
-// One thread an element, in strides of the grid. Dtypes and strides are looked up per element; the arithmetic is the row's
-// own text in float, double or int64_t. Bytes moved: each operand once; a few FLOP an element: bound by the bandwidth.
-#include <tantu/kernels/launch.cuh>
+// One thread an element, in strides of the grid. Dtypes and strides are looked up per element; the arithmetic is the
+// row's own text in float, double or int64_t. Bytes moved: each operand once; a few FLOP an element: bound by the
+// bandwidth.
 #include <tantu/kernels/pointwise_rows.h>
+#include <tantu/kernels/launch.cuh>
 #include <tantu/kernels/strided.cuh>
 
 #include <type_traits>
@@ -23,9 +24,11 @@ __global__ void __launch_bounds__(kThreads) pointwise_kernel(Picture<4> p, int64
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {
     V in[3];
     for (int k = 0; k < 3; ++k)
-      in[k] = k < R::arity ? V::of(load_as<T>(p.operands[k + 1].data, p.operands[k + 1].dtype, offset_of(p, k + 1, i))) : V(0);
+      in[k] = k < R::arity ? V::of(load_as<T>(p.operands[k + 1].data, p.operands[k + 1].dtype, offset_of(p, k + 1, i)))
+                           : V(0);
     const auto r = R::template forward<V>(V(0), in[0], in[1], in[2], V(0), params.values);
-    if constexpr (R::rule == kToBool) store_as<int64_t>(p.operands[0].data, p.operands[0].dtype, offset_of(p, 0, i), r ? 1 : 0);
+    if constexpr (R::rule == kToBool)
+      store_as<int64_t>(p.operands[0].data, p.operands[0].dtype, offset_of(p, 0, i), r ? 1 : 0);
     else store_as<T>(p.operands[0].data, p.operands[0].dtype, offset_of(p, 0, i), V(r).v);
   }
 }
@@ -95,7 +98,8 @@ GpuRow gpu_row() {
 
 }  // namespace
 
-/// Puts the launchers of rows [8 * Shard, 8 * Shard + 8) into `rows` (an array of GpuRow). Defined in the generated shards.
+/// Puts the launchers of rows [8 * Shard, 8 * Shard + 8) into `rows` (an array of GpuRow). Defined in the generated
+/// shards.
 template <int Shard>
 void fill_gpu_shard(GpuContext* target, void* rows);  // the context only tells the two targets' functions apart
 

@@ -4,7 +4,8 @@
 #include <tantu/kernels/pointwise.h>
 #include <tantu/kernels/pointwise_params.h>
 
-/// The rows of kernels/pointwise.def as functions over V: `Real<T>` on the CPU and the GPU, `Tensor` under create_graph.
+/// The rows of kernels/pointwise.def as functions over V: `Real<T>` on the CPU and the GPU, `Tensor` under
+/// create_graph.
 namespace tantu::pointwise {
 
 using math::param_t;
@@ -38,18 +39,18 @@ TANTU_HD auto sum_of_squares(const V& a, const V& b) {  // 1 instead of 0, where
 }
 template <class V>
 TANTU_HD auto outside(const V& a, const V& low, const V& high) {
-  return logical_or(low > high, logical_or(a < low, a > high));
+  return logical_or(low > high, logical_or(a<low, a> high));
 }
 
 template <Row row>
 struct RowOf;
 
-#define TANTU_ROW(which, expression)                                                                    \
-  template <class V>                                                                                    \
-  TANTU_HD static auto which([[maybe_unused]] const V& g, [[maybe_unused]] const V& a,                  \
-                             [[maybe_unused]] const V& b, [[maybe_unused]] const V& c,                  \
-                             [[maybe_unused]] const V& y, [[maybe_unused]] const double* p) {           \
-    expression                                                                                          \
+#define TANTU_ROW(which, expression)                                                                                \
+  template <class V>                                                                                                \
+  TANTU_HD static auto which([[maybe_unused]] const V& g, [[maybe_unused]] const V& a, [[maybe_unused]] const V& b, \
+                             [[maybe_unused]] const V& c, [[maybe_unused]] const V& y,                              \
+                             [[maybe_unused]] const double* p) {                                                    \
+    expression                                                                                                      \
   }
 #define TANTU_UNARY_OF(function, name, PARAMS, rule_, saves, forward_, da_, low, high, smooth) \
   template <>                                                                                  \

@@ -16,7 +16,8 @@ namespace {
 
 constexpr int64_t kBlock = 16;  // of the vectorised Box-Muller
 
-// Calls make(values, n) for consecutive runs of y in memory order; `values` are of type C and are converted to y's dtype.
+// Calls make(values, n) for consecutive runs of y in memory order; `values` are of type C and are converted to y's
+// dtype.
 template <class C, class F>
 void for_each_run(View y, F&& make) {
   const ConstView views[] = {y};
@@ -48,17 +49,24 @@ void with_long_words(Generator& generator, C* values, int64_t n, F&& make) {
   for (int64_t i = 0; i < n; ++i) values[i] = make(static_cast<uint64_t>(words[2 * i]) << 32 | words[2 * i + 1]);
 }
 
-float unit(uint32_t word) { return static_cast<float>(static_cast<int32_t>(word & 0xFFFFFFu)) * 0x1p-24f; }
-double unit(uint64_t word) { return static_cast<double>(static_cast<int64_t>(word & ((uint64_t{1} << 53) - 1))) * 0x1p-53; }
+float unit(uint32_t word) {
+  return static_cast<float>(static_cast<int32_t>(word & 0xFFFFFFu)) * 0x1p-24f;
+}
+double unit(uint64_t word) {
+  return static_cast<double>(static_cast<int64_t>(word & ((uint64_t{1} << 53) - 1))) * 0x1p-53;
+}
 
 // A unit value of float16 or bfloat16: as many random bits as its mantissa holds.
 float short_unit(DType dtype, uint32_t word) {
   const int bits = dtype == kFloat16 ? 11 : 8;
-  return static_cast<float>(static_cast<int32_t>(word & ((1u << bits) - 1u))) * (dtype == kFloat16 ? 0x1p-11f : 0x1p-8f);
+  return static_cast<float>(static_cast<int32_t>(word & ((1u << bits) - 1u))) *
+         (dtype == kFloat16 ? 0x1p-11f : 0x1p-8f);
 }
 
 // The highest integer up to which a floating type holds every one, as a power of two.
-int mantissa_bits(DType dtype) { return dtype == kFloat64 ? 53 : dtype == kFloat32 ? 24 : dtype == kFloat16 ? 11 : 8; }
+int mantissa_bits(DType dtype) {
+  return dtype == kFloat64 ? 53 : dtype == kFloat32 ? 24 : dtype == kFloat16 ? 11 : 8;
+}
 
 double next_normal(Generator& generator) {
   if (std::optional<double>& spare = generator.next_double()) {
@@ -72,15 +80,8 @@ double next_normal(Generator& generator) {
   return r * std::cos(t);
 }
 
-// A build for every x86-64 still uses the fused multiply-add of the machine it runs on: the same bits, many times faster.
-#if defined(__x86_64__) && !defined(__FMA__)
-#define TANTU_WITH_FMA __attribute__((target_clones("arch=haswell", "default")))
-#else
-#define TANTU_WITH_FMA
-#endif
-
 // Uniform values become normal ones, in blocks of 16; n is a multiple of 16.
-TANTU_WITH_FMA void box_muller(float* d, int64_t n, float mean, float std) {
+void box_muller(float* d, int64_t n, float mean, float std) {
   for (int64_t i = 0; i < n; i += kBlock) cpu::box_muller_16(d + i, mean, std);
 }
 
@@ -108,16 +109,15 @@ void box_muller(T* d, int64_t n, T mean, T std) {
   }
 }
 
-// Contiguous, at least 16 elements: uniform values everywhere, then block after block becomes normal. A rest of fewer than
-// 16 is filled anew, together with the finished values in front of it.
+// Contiguous, at least 16 elements: uniform values everywhere, then block after block becomes normal. A rest of fewer
+// than 16 is filled anew, together with the finished values in front of it.
 template <class T>
 void normal_blocks(CpuContext& ctx, View y, T mean, T std, Generator& generator) {
   const int64_t n = y.numel(), whole = n / kBlock * kBlock;
   T* data = y.as<T>();
   random_uniform(ctx, y, 0, 1, generator);
-  parallel_for(0, whole, 256 * kBlock, [=](int64_t begin, int64_t end) {
-    box_muller(data + begin, end - begin, mean, std);
-  });
+  parallel_for(0, whole, 256 * kBlock,
+               [=](int64_t begin, int64_t end) { box_muller(data + begin, end - begin, mean, std); });
   if (whole == n) return;
   View rest = y;
   rest.data = data + n - kBlock;
@@ -138,8 +138,11 @@ void random_uniform(CpuContext&, View y, double from, double to, Generator& gene
   }
   const float low = static_cast<float>(from), range = static_cast<float>(to) - low;
   for_each_run<float>(y, [&](float* values, int64_t n) {
-    if (y.dtype == kFloat32) with_words(generator, values, n, [=](uint32_t word) { return std::fma(unit(word), range, low); });
-    else with_words(generator, values, n, [=, t = y.dtype](uint32_t word) { return std::fma(short_unit(t, word), range, low); });
+    if (y.dtype == kFloat32)
+      with_words(generator, values, n, [=](uint32_t word) { return std::fma(unit(word), range, low); });
+    else
+      with_words(generator, values, n,
+                 [=, t = y.dtype](uint32_t word) { return std::fma(short_unit(t, word), range, low); });
   });
 }
 
@@ -179,11 +182,11 @@ void random_full_range(CpuContext&, View y, Generator& generator) {
       case DType::UInt8: return word(0xFF);
       case DType::Int32: return word(0x7FFFFFFF);
       case DType::Int64:
-        return with_long_words(generator, values, n, [](uint64_t w) { return static_cast<int64_t>(w & (~uint64_t{0} >> 1)); });
+        return with_long_words(generator, values, n,
+                               [](uint64_t w) { return static_cast<int64_t>(w & (~uint64_t{0} >> 1)); });
       case DType::Float64:
-        return with_long_words(generator, values, n, [](uint64_t w) {
-          return static_cast<int64_t>(w % ((uint64_t{1} << 53) + 1));
-        });
+        return with_long_words(generator, values, n,
+                               [](uint64_t w) { return static_cast<int64_t>(w % ((uint64_t{1} << 53) + 1)); });
       default:
         return with_words(generator, values, n, [count = (1u << mantissa_bits(y.dtype)) + 1](uint32_t w) {
           return static_cast<int64_t>(w % count);
@@ -220,9 +223,8 @@ void random_bernoulli_each(CpuContext&, ConstView p, View y, Generator& generato
       with_long_words(generator, values, n, [](uint64_t word) { return unit(word); });
     });
   else
-    fill(Tag<float>{}, [&](float* values, int64_t n) {
-      with_words(generator, values, n, [](uint32_t word) { return unit(word); });
-    });
+    fill(Tag<float>{},
+         [&](float* values, int64_t n) { with_words(generator, values, n, [](uint32_t word) { return unit(word); }); });
 }
 
 void random_exponential(CpuContext&, View y, double lambda, Generator& generator) {
@@ -261,7 +263,9 @@ void race(const std::vector<T>& weights, const T* exponentials, int64_t* chosen,
     entries[k] = {w > 0 ? static_cast<acc_t<T>>(T(w / std::abs(static_cast<acc_t<T>>(exponentials[k])))) : acc_t<T>(-1),
                   static_cast<int64_t>(k)};
   }
-  const auto better = [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; };
+  const auto better = [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  };
   std::partial_sort(entries.begin(), entries.begin() + samples, entries.end(), better);
   for (int64_t s = 0; s < samples; ++s) chosen[s] = entries[static_cast<size_t>(s)].second;
 }
@@ -276,7 +280,8 @@ void search(std::vector<T> shares, int64_t* chosen, int64_t samples, Generator& 
   shares.back() = T(A(1));
   for (int64_t s = 0; s < samples; ++s) {
     const double u = unit(generator.random64());
-    const auto first = std::partition_point(shares.begin(), shares.end(), [=](T share) { return static_cast<A>(share) < u; });
+    const auto first =
+        std::partition_point(shares.begin(), shares.end(), [=](T share) { return static_cast<A>(share) < u; });
     chosen[s] = first - shares.begin();
   }
 }

@@ -77,8 +77,12 @@ template <class C>
 __device__ __forceinline__ void store_as(char* data, DType dtype, int64_t offset, C value) {
   switch (dtype) {
     case DType::Bool: reinterpret_cast<bool*>(data)[offset] = value != C(0); break;
-    case DType::UInt8: reinterpret_cast<uint8_t*>(data)[offset] = static_cast<uint8_t>(static_cast<int64_t>(value)); break;
-    case DType::Int32: reinterpret_cast<int32_t*>(data)[offset] = static_cast<int32_t>(static_cast<int64_t>(value)); break;
+    case DType::UInt8:
+      reinterpret_cast<uint8_t*>(data)[offset] = static_cast<uint8_t>(static_cast<int64_t>(value));
+      break;
+    case DType::Int32:
+      reinterpret_cast<int32_t*>(data)[offset] = static_cast<int32_t>(static_cast<int64_t>(value));
+      break;
     case DType::Int64: reinterpret_cast<int64_t*>(data)[offset] = static_cast<int64_t>(value); break;
     case DType::Float16: reinterpret_cast<__half*>(data)[offset] = __float2half(static_cast<float>(value)); break;
     case DType::BFloat16:

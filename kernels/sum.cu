@@ -1,10 +1,11 @@
 // y[r] = sum over k of x[r, k].
 //
-// One block a row: each thread adds every 256th element, then the lanes of a warp, then the warps, always in the same order,
-// so that the bits repeat. Bytes moved: rows * n read once; one addition an element: bound by the read bandwidth.
+// One block a row: each thread adds every 256th element, then the lanes of a warp, then the warps, always in the same
+// order, so that the bits repeat. Bytes moved: rows * n read once; one addition an element: bound by the read
+// bandwidth.
+#include <tantu/kernels/sum.h>
 #include <tantu/kernels/launch.cuh>
 #include <tantu/kernels/strided.cuh>
-#include <tantu/kernels/sum.h>
 #include <tantu/kernels/warp.cuh>
 
 namespace tantu {
@@ -15,8 +16,8 @@ constexpr int kThreads = 256;
 static_assert(kThreads % 32 == 0 && kThreads <= 1024, "whole warps, and their sums must fit one warp");
 
 template <class A>  // the type of the sum
-__global__ void __launch_bounds__(kThreads) sum_rows_kernel(Picture<1> kept, Picture<1> row, DType out_type, char* out,
-                                                            int64_t rows, int64_t n) {
+__global__ void __launch_bounds__(kThreads)
+    sum_rows_kernel(Picture<1> kept, Picture<1> row, DType out_type, char* out, int64_t rows, int64_t n) {
   __shared__ A partial[kThreads / 32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
@@ -65,8 +66,7 @@ void sum_last(GpuContext& ctx, ConstView x, View y, int reduced) {
     launch(ctx, "sum_rows_kernel", sum_rows_kernel<int64_t>, blocks, kThreads, 0, outer, inner, y.dtype, out, rows, n);
   else if (y.dtype == kFloat64)
     launch(ctx, "sum_rows_kernel", sum_rows_kernel<double>, blocks, kThreads, 0, outer, inner, y.dtype, out, rows, n);
-  else
-    launch(ctx, "sum_rows_kernel", sum_rows_kernel<float>, blocks, kThreads, 0, outer, inner, y.dtype, out, rows, n);
+  else launch(ctx, "sum_rows_kernel", sum_rows_kernel<float>, blocks, kThreads, 0, outer, inner, y.dtype, out, rows, n);
 }
 
 }  // namespace tantu

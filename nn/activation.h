@@ -6,10 +6,10 @@
 namespace tantu::nn {
 
 /// Declares `class NAME : Module` around one function of a tensor: their forward is all that differs.
-#define TANTU_ACTIVATION(NAME)                  \
-  class NAME : public Module {                  \
-   public:                                      \
-    Tensor forward(const Tensor& x) override;   \
+#define TANTU_ACTIVATION(NAME)                \
+  class NAME : public Module {                \
+   public:                                    \
+    Tensor forward(const Tensor& x) override; \
   }
 
 TANTU_ACTIVATION(ReLU);

@@ -6,8 +6,8 @@
 /// They are the operations of autograd/ops; nothing else is defined here.
 namespace tantu::nn::functional {
 
-using tantu::linear;
 using tantu::embedding;
+using tantu::linear;
 using tantu::one_hot;
 using tantu::pad;
 

@@ -12,7 +12,8 @@ namespace tantu::nn::init {
 namespace {
 
 int64_t fan(const char* op, const Tensor& t, std::string_view mode) {
-  TANTU_CHECK(mode == "fan_in" || mode == "fan_out", ValueError, "{}: mode {} not supported, please use one of fan_in, fan_out", op, mode);
+  TANTU_CHECK(mode == "fan_in" || mode == "fan_out", ValueError,
+              "{}: mode {} not supported, please use one of fan_in, fan_out", op, mode);
   const auto [in, out] = calculate_fan_in_and_fan_out(t);
   return mode == "fan_in" ? in : out;
 }
@@ -26,7 +27,9 @@ double kaiming_std(const char* op, const Tensor& t, double a, std::string_view m
   return calculate_gain(nonlinearity, a) / std::sqrt(static_cast<double>(fan(op, t, mode)));
 }
 
-double normal_cdf(double x) { return (1.0 + std::erf(x / std::sqrt(2.0))) / 2.0; }
+double normal_cdf(double x) {
+  return (1.0 + std::erf(x / std::sqrt(2.0))) / 2.0;
+}
 
 // The x with erf(x) = y. Starts from Winitzki's closed form (2008) and mends it by Newton's rule.
 double inverse_erf(double y) {
@@ -51,7 +54,8 @@ Tensor normal_(Tensor t, double mean, double std, std::optional<Generator> gener
   return t.normal_(mean, std, std::move(generator));
 }
 
-Tensor trunc_normal_(Tensor t, double mean, double std, double a, double b, std::optional<Generator> generator, Site at) {
+Tensor trunc_normal_(Tensor t, double mean, double std, double a, double b, std::optional<Generator> generator,
+                     Site at) {
   tape::Op op("init.trunc_normal_", at);
   TANTU_CHECK(std > 0 && std::isfinite(std), ValueError, "trunc_normal_: expects std > 0.0, but found std {}", std);
   TANTU_CHECK(a <= b, ValueError, "trunc_normal_: expects a <= b, but found a={} > b={}", a, b);
@@ -71,8 +75,12 @@ Tensor constant_(Tensor t, double value, Site at) {
   return t.fill_(value);
 }
 
-Tensor ones_(Tensor t, Site at) { return constant_(std::move(t), 1, at); }
-Tensor zeros_(Tensor t, Site at) { return constant_(std::move(t), 0, at); }
+Tensor ones_(Tensor t, Site at) {
+  return constant_(std::move(t), 1, at);
+}
+Tensor zeros_(Tensor t, Site at) {
+  return constant_(std::move(t), 0, at);
+}
 
 Tensor eye_(Tensor t, Site at) {
   tape::Op op("init.eye_", at);
@@ -85,7 +93,8 @@ Tensor eye_(Tensor t, Site at) {
 
 std::pair<int64_t, int64_t> calculate_fan_in_and_fan_out(const Tensor& t) {
   TANTU_CHECK(t.dim() >= 2, ValueError,
-              "calculate_fan_in_and_fan_out: fan in and fan out can not be computed for a tensor with fewer than 2 dimensions ({})",
+              "calculate_fan_in_and_fan_out: fan in and fan out can not be computed for a tensor with fewer than 2 "
+              "dimensions ({})",
               t.sizes());
   int64_t kernel = 1;
   for (int d = 2; d < t.dim(); ++d) kernel *= t.size(d);
@@ -93,15 +102,17 @@ std::pair<int64_t, int64_t> calculate_fan_in_and_fan_out(const Tensor& t) {
 }
 
 double calculate_gain(std::string_view nonlinearity, std::optional<double> param) {
-  constexpr std::string_view unit[] = {"linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
-                                       "conv_transpose3d", "sigmoid"};
+  constexpr std::string_view unit[] = {"linear",           "conv1d",           "conv2d",           "conv3d",
+                                       "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "sigmoid"};
   if (std::find(std::begin(unit), std::end(unit), nonlinearity) != std::end(unit)) return 1;
   if (nonlinearity == "tanh") return 5.0 / 3;
   if (nonlinearity == "relu") return std::sqrt(2.0);
   if (nonlinearity == "selu") return 3.0 / 4;
-  TANTU_CHECK(nonlinearity == "leaky_relu", ValueError,
-              "calculate_gain: unsupported nonlinearity {} (there are linear, conv1d … conv_transpose3d, sigmoid, tanh, relu, "
-              "leaky_relu, selu)", nonlinearity);
+  TANTU_CHECK(
+      nonlinearity == "leaky_relu", ValueError,
+      "calculate_gain: unsupported nonlinearity {} (there are linear, conv1d … conv_transpose3d, sigmoid, tanh, relu, "
+      "leaky_relu, selu)",
+      nonlinearity);
   const double slope = param.value_or(0.01);
   return std::sqrt(2.0 / (1 + slope * slope));
 }

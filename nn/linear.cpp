@@ -8,8 +8,8 @@
 namespace tantu::nn {
 
 Linear::Linear(int64_t in_features, int64_t out_features, const LinearOptions& options) {
-  TANTU_CHECK(in_features >= 0 && out_features >= 0, ValueError, "Linear: features must not be negative, but got {} and {}",
-              in_features, out_features);
+  TANTU_CHECK(in_features >= 0 && out_features >= 0, ValueError,
+              "Linear: features must not be negative, but got {} and {}", in_features, out_features);
   weight = register_parameter("weight", empty({out_features, in_features}));
   bias = register_parameter("bias", options.bias ? empty({out_features}) : Tensor());
   init::kaiming_uniform_(weight, std::sqrt(5.0));
@@ -19,12 +19,17 @@ Linear::Linear(int64_t in_features, int64_t out_features, const LinearOptions& o
   }
 }
 
-Tensor Linear::forward(const Tensor& x) { return linear(x, weight, bias); }
-
-std::string Linear::extra_repr() const {
-  return fmt::format("in_features={}, out_features={}, bias={}", weight.size(1), weight.size(0), bias.defined() ? "True" : "False");
+Tensor Linear::forward(const Tensor& x) {
+  return linear(x, weight, bias);
 }
 
-std::string Flatten::extra_repr() const { return fmt::format("start_dim={}, end_dim={}", start_dim_, end_dim_); }
+std::string Linear::extra_repr() const {
+  return fmt::format("in_features={}, out_features={}, bias={}", weight.size(1), weight.size(0),
+                     bias.defined() ? "True" : "False");
+}
+
+std::string Flatten::extra_repr() const {
+  return fmt::format("start_dim={}, end_dim={}", start_dim_, end_dim_);
+}
 
 }  // namespace tantu::nn

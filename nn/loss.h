@@ -3,8 +3,8 @@
 #include <tantu/autograd/ops/loss.h>
 #include <tantu/nn/module.h>
 
-/// The losses as modules: `nn::CrossEntropyLoss criterion({.label_smoothing = 0.1}); Tensor loss = criterion(logits, labels);`
-/// Formulas and options are those of the functions in autograd/ops/loss.h.
+/// The losses as modules: `nn::CrossEntropyLoss criterion({.label_smoothing = 0.1}); Tensor loss = criterion(logits,
+/// labels);` Formulas and options are those of the functions in autograd/ops/loss.h.
 namespace tantu::nn {
 
 /// A loss is a module of two tensors that holds its options.
@@ -12,8 +12,12 @@ template <class Options, Tensor (*loss)(const Tensor&, const Tensor&, const Opti
 class Loss : public Module {
  public:
   explicit Loss(const Options& options = {}) : options_(options) {}
-  Tensor forward(const Tensor& input, const Tensor& target, Site at = Site::here()) { return loss(input, target, options_, at); }
-  Tensor operator()(const Tensor& input, const Tensor& target, Site at = Site::here()) { return loss(input, target, options_, at); }
+  Tensor forward(const Tensor& input, const Tensor& target, Site at = Site::here()) {
+    return loss(input, target, options_, at);
+  }
+  Tensor operator()(const Tensor& input, const Tensor& target, Site at = Site::here()) {
+    return loss(input, target, options_, at);
+  }
   using Module::forward;
 
  private:

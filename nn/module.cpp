@@ -24,7 +24,9 @@ struct Module::State {
 namespace {
 
 // Calls f(full name, tensor) for the tensors `list(state)` of a module and all below it.
-std::string joined(const std::string& prefix, const std::string& name) { return prefix.empty() ? name : prefix + "." + name; }
+std::string joined(const std::string& prefix, const std::string& name) {
+  return prefix.empty() ? name : prefix + "." + name;
+}
 
 int edit_distance(const std::string& a, const std::string& b) {
   std::vector<int> row(b.size() + 1);
@@ -103,7 +105,9 @@ TensorList Module::buffers() const {
   return list;
 }
 
-std::vector<std::pair<std::string, std::shared_ptr<Module>>> Module::named_children() const { return state().children; }
+std::vector<std::pair<std::string, std::shared_ptr<Module>>> Module::named_children() const {
+  return state().children;
+}
 
 std::vector<std::shared_ptr<Module>> Module::children() const {
   std::vector<std::shared_ptr<Module>> list;
@@ -135,7 +139,9 @@ Module& Module::train(bool on) {
   return *this;
 }
 
-bool Module::is_training() const { return state().training; }
+bool Module::is_training() const {
+  return state().training;
+}
 
 Module& Module::requires_grad_(bool on) {
   for (Tensor& p : parameters()) p.requires_grad_(on);
@@ -204,14 +210,16 @@ LoadResult Module::load_state_dict(const StateDict& given, bool strict) {
     const auto found = given.find(name);
     if (found == given.end()) result.missing.push_back(name);
     else if (!(found->second.sizes() == t.sizes()))
-      result.mismatched.push_back(fmt::format("{}: shape {} given, {} expected", name, found->second.sizes(), t.sizes()));
+      result.mismatched.push_back(
+          fmt::format("{}: shape {} given, {} expected", name, found->second.sizes(), t.sizes()));
   }
   for (const auto& [name, t] : given)
     if (!own.count(name)) result.unexpected.push_back(name);
   if (strict && !(result.missing.empty() && result.unexpected.empty() && result.mismatched.empty())) {
     std::string text = fmt::format("load_state_dict: the dictionary does not fit {}:", name());
     for (const std::string& n : result.missing) text += fmt::format("\n  missing: {}", n);
-    for (const std::string& n : result.unexpected) text += fmt::format("\n  unexpected: {} (nearest name: {})", n, nearest(n, own));
+    for (const std::string& n : result.unexpected)
+      text += fmt::format("\n  unexpected: {} (nearest name: {})", n, nearest(n, own));
     for (const std::string& n : result.mismatched) text += fmt::format("\n  mismatched: {}", n);
     throw ShapeError(text);
   }
@@ -232,14 +240,17 @@ std::string Module::name() const {
   return colon == std::string::npos ? full : full.substr(colon + 2);
 }
 
-std::string Module::extra_repr() const { return ""; }
+std::string Module::extra_repr() const {
+  return "";
+}
 
 std::string Module::to_string() const {
   if (state().children.empty()) return fmt::format("{}({})", name(), extra_repr());
   std::string text = name() + "(\n";
   for (const auto& [key, child] : state().children) {
     std::string inner = child->to_string();
-    for (size_t at = inner.find('\n'); at != std::string::npos; at = inner.find('\n', at + 3)) inner.insert(at + 1, "  ");
+    for (size_t at = inner.find('\n'); at != std::string::npos; at = inner.find('\n', at + 3))
+      inner.insert(at + 1, "  ");
     text += fmt::format("  ({}): {}\n", key, inner);
   }
   return text + ")";
@@ -264,7 +275,8 @@ Tensor Module::register_parameter(const std::string& key, Tensor value, bool req
   State& s = state();
   check_name(name(), key, has(s.parameters, key) || has(s.buffers, key) || has(s.children, key));
   if (value.defined()) {
-    TANTU_CHECK(value.is_leaf(), AutogradError, "{}: cannot register the non-leaf tensor \"{}\" as a parameter", name(), key);
+    TANTU_CHECK(value.is_leaf(), AutogradError, "{}: cannot register the non-leaf tensor \"{}\" as a parameter", name(),
+                key);
     value.requires_grad_(requires_grad);
   }
   s.parameters.emplace_back(key, value);

@@ -22,7 +22,8 @@ struct LoadResult {
   std::vector<std::string> mismatched;  ///< "NAME: shape [2, 3] given, [3, 2] expected"
 };
 
-/// Base of layers and models. A module is a handle, as a tensor is: copies share parameters, buffers, children and mode.
+/// Base of layers and models. A module is a handle, as a tensor is: copies share parameters, buffers, children and
+/// mode.
 ///
 /// A model is a struct that registers what it holds by name in its constructor and defines `forward`:
 ///
@@ -77,8 +78,8 @@ class Module {
 
   /// Parameters and buffers by dotted name, detached; they share memory with the module.
   StateDict state_dict() const;
-  /// Copies values in. With `strict` anything missing, unexpected or of another shape is a ShapeError that lists all of it
-  /// (with the nearest known name), and nothing has changed; else what fits is taken and the rest is returned.
+  /// Copies values in. With `strict` anything missing, unexpected or of another shape is a ShapeError that lists all of
+  /// it (with the nearest known name), and nothing has changed; else what fits is taken and the rest is returned.
   LoadResult load_state_dict(const StateDict& state, bool strict = true);
 
   /// "Linear", or the struct's own name.
@@ -89,8 +90,8 @@ class Module {
   std::string to_string() const;
 
  protected:
-  /// Registers a parameter (it will require a gradient); undefined stands for "none". ValueError for a name that is taken,
-  /// empty or has a dot.
+  /// Registers a parameter (it will require a gradient); undefined stands for "none". ValueError for a name that is
+  /// taken, empty or has a dot.
   Tensor register_parameter(const std::string& name, Tensor value, bool requires_grad = true);
   Tensor register_buffer(const std::string& name, Tensor value);
   template <class M>
@@ -106,15 +107,15 @@ class Module {
   std::shared_ptr<State> state_;
 };
 
-/// A table of the layers of `model` with output shapes, parameters and bytes, for an input of `input_sizes` (zeros of the
-/// parameters' dtype). Output shapes are shown where the children form a chain; a shared parameter counts once.
+/// A table of the layers of `model` with output shapes, parameters and bytes, for an input of `input_sizes` (zeros of
+/// the parameters' dtype). Output shapes are shown where the children form a chain; a shared parameter counts once.
 /// Leaves no trace: mode, gradients and random numbers are as before.
 std::string summary(Module& model, const Shape& input_sizes);
 
 }  // namespace tantu::nn
 
 template <class M>
-  requires std::is_base_of_v<tantu::nn::Module, M>
+requires std::is_base_of_v<tantu::nn::Module, M>
 struct fmt::formatter<M> : fmt::formatter<std::string_view> {
   auto format(const M& module, fmt::format_context& ctx) const {
     return fmt::formatter<std::string_view>::format(module.to_string(), ctx);

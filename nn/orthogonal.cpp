@@ -30,8 +30,8 @@ void reflect(const double* v, int64_t n, double* vectors, int64_t stride, int64_
   });
 }
 
-// Row k of `a` (count, length >= count) is column k of M. On return the rows are the columns of the Q of M = Q R whose R has
-// a positive diagonal: the one such Q there is. Householder's reflections (1958).
+// Row k of `a` (count, length >= count) is column k of M. On return the rows are the columns of the Q of M = Q R whose
+// R has a positive diagonal: the one such Q there is. Householder's reflections (1958).
 void orthonormalize(double* a, int64_t count, int64_t length) {
   std::vector<double> signs(static_cast<size_t>(count), 1.0);
   for (int64_t k = 0; k < count; ++k) {
@@ -58,7 +58,8 @@ void orthonormalize(double* a, int64_t count, int64_t length) {
 
 Tensor orthogonal_(Tensor t, double gain, std::optional<Generator> generator, Site at) {
   tape::Op op("init.orthogonal_", at);
-  TANTU_CHECK(t.dim() >= 2, ValueError, "orthogonal_: only tensors with 2 or more dimensions are supported, but got {}", t.sizes());
+  TANTU_CHECK(t.dim() >= 2, ValueError, "orthogonal_: only tensors with 2 or more dimensions are supported, but got {}",
+              t.sizes());
   if (t.numel() == 0) return t;
   NoGradGuard no_grad;
   const int64_t rows = t.size(0), cols = t.numel() / rows;

@@ -6,7 +6,8 @@ namespace {
 
 Module& at(const Module& list, size_t i) {
   const auto children = list.children();
-  TANTU_CHECK(i < children.size(), IndexError, "{}: index {} is out of range for {} modules", list.name(), i, children.size());
+  TANTU_CHECK(i < children.size(), IndexError, "{}: index {} is out of range for {} modules", list.name(), i,
+              children.size());
   return *children[i];
 }
 
@@ -18,7 +19,11 @@ Tensor Sequential::forward(const Tensor& x) {
   return y;
 }
 
-Module& Sequential::operator[](size_t i) const { return at(*this, i); }
-Module& ModuleList::operator[](size_t i) const { return at(*this, i); }
+Module& Sequential::operator[](size_t i) const {
+  return at(*this, i);
+}
+Module& ModuleList::operator[](size_t i) const {
+  return at(*this, i);
+}
 
 }  // namespace tantu::nn

@@ -22,8 +22,8 @@ class AnyModule {
 };
 
 /// Modules one after the other, keys "0", "1", …: `nn::Sequential{nn::Linear(2, 30), nn::ReLU(), nn::Linear(30, 2)}`.
-/// In braces, since C++ makes the elements of braces in order and the arguments of parentheses in any: the order decides
-/// which random numbers each layer draws.
+/// In braces, since C++ makes the elements of braces in order and the arguments of parentheses in any: the order
+/// decides which random numbers each layer draws.
 class Sequential : public Module {
  public:
   Sequential() = default;

@@ -80,7 +80,8 @@ std::string summary(Module& model, const Shape& input_sizes) {
   text += std::string(width + 52, '-') + "\n";
   int64_t parameters = 0, bytes = 0;
   for (const Row& row : rows) {
-    text += fmt::format("{:<{}}  {:<20}  {:>12}  {:>14}\n", row.name, width, row.output, grouped(row.parameters), grouped(row.bytes));
+    text += fmt::format("{:<{}}  {:<20}  {:>12}  {:>14}\n", row.name, width, row.output, grouped(row.parameters),
+                        grouped(row.bytes));
     parameters += row.parameters;
     bytes += row.bytes;
   }

@@ -7,7 +7,8 @@
 
 namespace tantu::optim {
 
-Tensor clip_grad_norm_(const TensorList& parameters, double max_norm, double norm_type, bool error_if_nonfinite, Site at) {
+Tensor clip_grad_norm_(const TensorList& parameters, double max_norm, double norm_type, bool error_if_nonfinite,
+                       Site at) {
   tape::Op op("clip_grad_norm_", at);
   NoGradGuard no_grad;
   TensorList norms;
@@ -16,7 +17,8 @@ Tensor clip_grad_norm_(const TensorList& parameters, double max_norm, double nor
   if (norms.empty()) return tensor(0.0);
   const Tensor total = cat(norms, 0).norm(norm_type);
   TANTU_CHECK(!error_if_nonfinite || std::isfinite(total.item<double>()), Error,
-              "clip_grad_norm_: The total norm of order {} for gradients from `parameters` is non-finite ({}), so it cannot be clipped",
+              "clip_grad_norm_: The total norm of order {} for gradients from `parameters` is non-finite ({}), so it "
+              "cannot be clipped",
               norm_type, total.item<double>());
   const Tensor factor = (max_norm / (total + 1e-6)).clamp(std::nullopt, 1.0);
   for (const Tensor& p : parameters)

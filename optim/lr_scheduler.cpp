@@ -17,7 +17,8 @@ double take(const char* name, const std::map<std::string, double>& state, const 
 }
 
 void check_size(const char* name, const std::map<std::string, double>& state, size_t expected) {
-  TANTU_CHECK(state.size() == expected, FormatError, "{}: load_state_dict: {} entries, expected {}", name, state.size(), expected);
+  TANTU_CHECK(state.size() == expected, FormatError, "{}: load_state_dict: {} entries, expected {}", name, state.size(),
+              expected);
 }
 
 std::string momentum_name(const char* name, const ParamGroup& group) {
@@ -39,8 +40,8 @@ LRScheduler::~LRScheduler() = default;
 
 void LRScheduler::apply(int64_t epoch, bool from_base) {
   auto& groups = optimizer_.param_groups();
-  TANTU_CHECK(groups.size() == base_.size(), ValueError, "lr_scheduler: the optimizer has {} groups, but had {}", groups.size(),
-              base_.size());
+  TANTU_CHECK(groups.size() == base_.size(), ValueError, "lr_scheduler: the optimizer has {} groups, but had {}",
+              groups.size(), base_.size());
   for (size_t i = 0; i < groups.size(); ++i) {
     groups[i]["lr"] = rate(epoch, from_base ? base_[i] : groups[i]["lr"], base_[i]);
     apply_more(epoch, groups[i]);
@@ -48,8 +49,12 @@ void LRScheduler::apply(int64_t epoch, bool from_base) {
   epoch_ = epoch;
 }
 
-void LRScheduler::step() { apply(epoch_ + 1, false); }
-void LRScheduler::restart() { apply(0, true); }
+void LRScheduler::step() {
+  apply(epoch_ + 1, false);
+}
+void LRScheduler::restart() {
+  apply(0, true);
+}
 
 std::vector<double> LRScheduler::get_last_lr() const {
   std::vector<double> rates;
@@ -77,7 +82,9 @@ StepLR::StepLR(Optimizer& optimizer, int64_t step_size, double gamma)
   TANTU_CHECK(step_size > 0, ValueError, "StepLR: step_size must be positive, but got {}", step_size);
   restart();
 }
-double StepLR::rate(int64_t epoch, double lr, double) const { return epoch > 0 && epoch % step_size_ == 0 ? lr * gamma_ : lr; }
+double StepLR::rate(int64_t epoch, double lr, double) const {
+  return epoch > 0 && epoch % step_size_ == 0 ? lr * gamma_ : lr;
+}
 
 MultiStepLR::MultiStepLR(Optimizer& optimizer, std::vector<int64_t> milestones, double gamma)
     : LRScheduler(optimizer), milestones_(std::move(milestones)), gamma_(gamma) {
@@ -99,8 +106,10 @@ double ConstantLR::rate(int64_t epoch, double lr, double) const {
 
 LinearLR::LinearLR(Optimizer& optimizer, double start_factor, double end_factor, int64_t total_iters)
     : LRScheduler(optimizer), start_(start_factor), end_(end_factor), total_iters_(total_iters) {
-  TANTU_CHECK(start_factor > 0 && start_factor <= 1, ValueError, "LinearLR: start_factor must lie in (0, 1], but got {}", start_factor);
-  TANTU_CHECK(end_factor >= 0 && end_factor <= 1, ValueError, "LinearLR: end_factor must lie in [0, 1], but got {}", end_factor);
+  TANTU_CHECK(start_factor > 0 && start_factor <= 1, ValueError,
+              "LinearLR: start_factor must lie in (0, 1], but got {}", start_factor);
+  TANTU_CHECK(end_factor >= 0 && end_factor <= 1, ValueError, "LinearLR: end_factor must lie in [0, 1], but got {}",
+              end_factor);
   TANTU_CHECK(total_iters > 0, ValueError, "LinearLR: total_iters must be positive, but got {}", total_iters);
   restart();
 }
@@ -111,8 +120,12 @@ double LinearLR::rate(int64_t epoch, double lr, double) const {
   return lr * (1 + (end_ - start_) / (total * start_ + done * (end_ - start_)));
 }
 
-ExponentialLR::ExponentialLR(Optimizer& optimizer, double gamma) : LRScheduler(optimizer), gamma_(gamma) { restart(); }
-double ExponentialLR::rate(int64_t epoch, double lr, double) const { return epoch == 0 ? lr : lr * gamma_; }
+ExponentialLR::ExponentialLR(Optimizer& optimizer, double gamma) : LRScheduler(optimizer), gamma_(gamma) {
+  restart();
+}
+double ExponentialLR::rate(int64_t epoch, double lr, double) const {
+  return epoch == 0 ? lr : lr * gamma_;
+}
 
 PolynomialLR::PolynomialLR(Optimizer& optimizer, int64_t total_iters, double power)
     : LRScheduler(optimizer), total_iters_(total_iters), power_(power) {
@@ -137,7 +150,8 @@ double CosineAnnealingLR::rate(int64_t epoch, double lr, double base) const {
   return (1 + std::cos(pi * t / T)) / (1 + std::cos(pi * (t - 1) / T)) * (lr - eta_min_) + eta_min_;
 }
 
-CosineAnnealingWarmRestarts::CosineAnnealingWarmRestarts(Optimizer& optimizer, int64_t T_0, int64_t T_mult, double eta_min)
+CosineAnnealingWarmRestarts::CosineAnnealingWarmRestarts(Optimizer& optimizer, int64_t T_0, int64_t T_mult,
+                                                         double eta_min)
     : LRScheduler(optimizer), T_0_(T_0), T_mult_(T_mult), eta_min_(eta_min) {
   TANTU_CHECK(T_0 > 0, ValueError, "CosineAnnealingWarmRestarts: expected positive integer T_0, but got {}", T_0);
   TANTU_CHECK(T_mult >= 1, ValueError, "CosineAnnealingWarmRestarts: expected integer T_mult >= 1, but got {}", T_mult);
@@ -156,10 +170,14 @@ LambdaLR::LambdaLR(Optimizer& optimizer, std::function<double(int64_t)> factor)
   TANTU_CHECK(factor_, ValueError, "LambdaLR: the function is empty");
   restart();
 }
-double LambdaLR::rate(int64_t epoch, double, double base) const { return base * factor_(epoch); }
+double LambdaLR::rate(int64_t epoch, double, double base) const {
+  return base * factor_(epoch);
+}
 
-OneCycleLR::OneCycleLR(Optimizer& optimizer, const OneCycleOptions& options) : LRScheduler(optimizer), options_(options) {
-  TANTU_CHECK(options.total_steps > 0, ValueError, "OneCycleLR: expected positive integer total_steps, but got {}", options.total_steps);
+OneCycleLR::OneCycleLR(Optimizer& optimizer, const OneCycleOptions& options)
+    : LRScheduler(optimizer), options_(options) {
+  TANTU_CHECK(options.total_steps > 0, ValueError, "OneCycleLR: expected positive integer total_steps, but got {}",
+              options.total_steps);
   TANTU_CHECK(options.pct_start >= 0 && options.pct_start <= 1, ValueError,
               "OneCycleLR: expected float between 0 and 1 pct_start, but got {}", options.pct_start);
   if (options.cycle_momentum)
@@ -191,19 +209,21 @@ double OneCycleLR::between(int64_t epoch, double low, double high, double last) 
 
 double OneCycleLR::rate(int64_t epoch, double, double) const {
   TANTU_CHECK(epoch < options_.total_steps, ValueError,
-              "OneCycleLR: Tried to step {} times. The specified number of total steps is {}", epoch + 1, options_.total_steps);
+              "OneCycleLR: Tried to step {} times. The specified number of total steps is {}", epoch + 1,
+              options_.total_steps);
   const double low = options_.max_lr / options_.div_factor;
   return between(epoch, low, options_.max_lr, low / options_.final_div_factor);
 }
 
 void OneCycleLR::apply_more(int64_t epoch, ParamGroup& group) const {
   if (options_.cycle_momentum)
-    group[momentum_name("OneCycleLR", group)] = between(epoch, options_.max_momentum, options_.base_momentum, options_.max_momentum);
+    group[momentum_name("OneCycleLR", group)] =
+        between(epoch, options_.max_momentum, options_.base_momentum, options_.max_momentum);
 }
 
 CyclicLR::CyclicLR(Optimizer& optimizer, const CyclicOptions& options) : LRScheduler(optimizer), options_(options) {
-  TANTU_CHECK(options.step_size_up > 0 && options.step_size_down >= 0, ValueError, "CyclicLR: step sizes must be positive, but got {} and {}",
-              options.step_size_up, options.step_size_down);
+  TANTU_CHECK(options.step_size_up > 0 && options.step_size_down >= 0, ValueError,
+              "CyclicLR: step sizes must be positive, but got {} and {}", options.step_size_up, options.step_size_down);
   if (options_.step_size_down == 0) options_.step_size_down = options_.step_size_up;
   if (options.cycle_momentum)
     for (const ParamGroup& group : optimizer.param_groups()) momentum_name("CyclicLR", group);
@@ -211,8 +231,10 @@ CyclicLR::CyclicLR(Optimizer& optimizer, const CyclicOptions& options) : LRSched
 }
 
 double CyclicLR::height(int64_t epoch) const {
-  const double up = static_cast<double>(options_.step_size_up), total = up + static_cast<double>(options_.step_size_down);
-  const double t = static_cast<double>(epoch), cycle = std::floor(1 + t / total), x = 1 + t / total - cycle, ratio = up / total;
+  const double up = static_cast<double>(options_.step_size_up),
+               total = up + static_cast<double>(options_.step_size_down);
+  const double t = static_cast<double>(epoch), cycle = std::floor(1 + t / total), x = 1 + t / total - cycle,
+               ratio = up / total;
   const double rise = x <= ratio ? x / ratio : (x - 1) / (ratio - 1);
   switch (options_.mode) {
     case CyclicOptions::Triangular2: return rise / std::pow(2.0, cycle - 1);
@@ -235,8 +257,10 @@ SequentialLR::SequentialLR(Optimizer& optimizer, std::vector<std::shared_ptr<LRS
                            std::vector<int64_t> milestones)
     : LRScheduler(optimizer), schedulers_(std::move(schedulers)), milestones_(std::move(milestones)) {
   TANTU_CHECK(!schedulers_.empty() && milestones_.size() + 1 == schedulers_.size(), ValueError,
-              "SequentialLR: expects one milestone less than schedulers, but got {} and {}", milestones_.size(), schedulers_.size());
-  TANTU_CHECK(std::is_sorted(milestones_.begin(), milestones_.end()), ValueError, "SequentialLR: milestones must not decrease");
+              "SequentialLR: expects one milestone less than schedulers, but got {} and {}", milestones_.size(),
+              schedulers_.size());
+  TANTU_CHECK(std::is_sorted(milestones_.begin(), milestones_.end()), ValueError,
+              "SequentialLR: milestones must not decrease");
   for (const auto& s : schedulers_) TANTU_CHECK(s, ValueError, "SequentialLR: a scheduler is null");
   schedulers_[0]->restart();
 }
@@ -254,7 +278,9 @@ void SequentialLR::restart() {
   schedulers_[0]->restart();
 }
 
-double SequentialLR::rate(int64_t, double lr, double) const { return lr; }
+double SequentialLR::rate(int64_t, double lr, double) const {
+  return lr;
+}
 
 std::map<std::string, double> SequentialLR::state_dict() const {
   std::map<std::string, double> state{{"last_epoch", static_cast<double>(epoch_)}};
@@ -279,11 +305,13 @@ void SequentialLR::load_state_dict(const std::map<std::string, double>& state) {
 
 ReduceLROnPlateau::ReduceLROnPlateau(Optimizer& optimizer, const PlateauOptions& options)
     : optimizer_(optimizer), options_(options), best_(options.maximize ? -INFINITY : INFINITY) {
-  TANTU_CHECK(options.factor > 0 && options.factor < 1, ValueError, "ReduceLROnPlateau: factor should be < 1.0, but got {}", options.factor);
+  TANTU_CHECK(options.factor > 0 && options.factor < 1, ValueError,
+              "ReduceLROnPlateau: factor should be < 1.0, but got {}", options.factor);
 }
 
 bool ReduceLROnPlateau::better(double metric) const {
-  if (options_.absolute) return options_.maximize ? metric > best_ + options_.threshold : metric < best_ - options_.threshold;
+  if (options_.absolute)
+    return options_.maximize ? metric > best_ + options_.threshold : metric < best_ - options_.threshold;
   return options_.maximize ? metric > best_ * (1 + options_.threshold) : metric < best_ * (1 - options_.threshold);
 }
 
@@ -308,12 +336,15 @@ void ReduceLROnPlateau::step(double metric) {
 }
 
 std::map<std::string, double> ReduceLROnPlateau::state_dict() const {
-  return {{"best", best_}, {"num_bad_epochs", static_cast<double>(bad_)}, {"cooldown_counter", static_cast<double>(cooldown_)}};
+  return {{"best", best_},
+          {"num_bad_epochs", static_cast<double>(bad_)},
+          {"cooldown_counter", static_cast<double>(cooldown_)}};
 }
 
 void ReduceLROnPlateau::load_state_dict(const std::map<std::string, double>& state) {
   check_size("ReduceLROnPlateau", state, 3);
-  const double best = take("ReduceLROnPlateau", state, "best"), bad = take("ReduceLROnPlateau", state, "num_bad_epochs"),
+  const double best = take("ReduceLROnPlateau", state, "best"),
+               bad = take("ReduceLROnPlateau", state, "num_bad_epochs"),
                cooldown = take("ReduceLROnPlateau", state, "cooldown_counter");
   best_ = best;
   bad_ = static_cast<int64_t>(bad);

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-/// Learning-rate schedules: names, defaults and figures of torch.optim.lr_scheduler. A schedule sets the rate for step 0 when
-/// it is made; call `step()` after each `optimizer.step()` (or epoch). It keeps a reference to the optimiser.
+/// Learning-rate schedules: names, defaults and figures of torch.optim.lr_scheduler. A schedule sets the rate for step
+/// 0 when it is made; call `step()` after each `optimizer.step()` (or epoch). It keeps a reference to the optimiser.
 namespace tantu::optim::lr_scheduler {
 
 /// Base: after k calls of `step()` every group's rate is `rate(k, rate before, base rate)`.
@@ -170,7 +170,8 @@ struct OneCycleOptions {
   double final_div_factor = 1e4;
   bool three_phase = false;
 };
-/// Up to max_lr and down again, the momentum the other way (Smith and Topin, 2018). Stepping beyond the end is an error.
+/// Up to max_lr and down again, the momentum the other way (Smith and Topin, 2018). Stepping beyond the end is an
+/// error.
 class OneCycleLR : public LRScheduler {
  public:
   OneCycleLR(Optimizer& optimizer, const OneCycleOptions& options);
@@ -212,7 +213,8 @@ class CyclicLR : public LRScheduler {
 /// One schedule after the other: schedule i + 1 begins, at its own step 0, at milestones[i].
 class SequentialLR : public LRScheduler {
  public:
-  SequentialLR(Optimizer& optimizer, std::vector<std::shared_ptr<LRScheduler>> schedulers, std::vector<int64_t> milestones);
+  SequentialLR(Optimizer& optimizer, std::vector<std::shared_ptr<LRScheduler>> schedulers,
+               std::vector<int64_t> milestones);
   void step() override;
   void restart() override;
   std::map<std::string, double> state_dict() const override;

@@ -17,7 +17,9 @@ double& ParamGroup::operator[](const std::string& name) {
   return found->second;
 }
 
-double ParamGroup::operator[](const std::string& name) const { return const_cast<ParamGroup&>(*this)[name]; }
+double ParamGroup::operator[](const std::string& name) const {
+  return const_cast<ParamGroup&>(*this)[name];
+}
 
 Optimizer::Optimizer(const char* name, TensorList params, std::map<std::string, double> defaults)
     : name_(name), defaults_(std::move(defaults)) {
@@ -37,10 +39,12 @@ void Optimizer::add_param_group(ParamGroup group) {
   for (size_t i = 0; i < group.params.size(); ++i) {
     check_param(group.params[i]);
     for (size_t j = 0; j < i; ++j)
-      TANTU_CHECK(!group.params[i].is_same(group.params[j]), ValueError, "{}: a parameter appears twice in a group", name_);
+      TANTU_CHECK(!group.params[i].is_same(group.params[j]), ValueError, "{}: a parameter appears twice in a group",
+                  name_);
     for (const ParamGroup& other : groups_)
       for (const Tensor& p : other.params)
-        TANTU_CHECK(!group.params[i].is_same(p), ValueError, "{}: some parameters appear in more than one parameter group", name_);
+        TANTU_CHECK(!group.params[i].is_same(p), ValueError,
+                    "{}: some parameters appear in more than one parameter group", name_);
   }
   for (const auto& [name, value] : group.settings)
     TANTU_CHECK(defaults_.count(name), ValueError, "{}: has no setting \"{}\"", name_, name);
@@ -87,8 +91,10 @@ OptimizerState Optimizer::state_dict() const {
       const auto found = states_.find(p.ref().get());
       if (found != states_.end()) {
         result.numbers[fmt::format("{}/step", index)] = found->second.step;
-        for (const auto& [name, value] : found->second.numbers) result.numbers[fmt::format("{}/{}", index, name)] = value;
-        for (const auto& [name, t] : found->second.tensors) result.tensors[fmt::format("{}/{}", index, name)] = t.clone();
+        for (const auto& [name, value] : found->second.numbers)
+          result.numbers[fmt::format("{}/{}", index, name)] = value;
+        for (const auto& [name, t] : found->second.tensors)
+          result.tensors[fmt::format("{}/{}", index, name)] = t.clone();
       }
       ++index;
     }
@@ -103,8 +109,8 @@ std::pair<size_t, std::string> split_key(const char* optimizer, const std::strin
   const size_t slash = key.find('/');
   size_t index = 0;
   const auto [end, error] = std::from_chars(key.data(), key.data() + (slash == std::string::npos ? 0 : slash), index);
-  TANTU_CHECK(slash != std::string::npos && error == std::errc{} && end == key.data() + slash && slash + 1 < key.size(), FormatError,
-              "{}: load_state_dict: unknown entry \"{}\"", optimizer, key);
+  TANTU_CHECK(slash != std::string::npos && error == std::errc{} && end == key.data() + slash && slash + 1 < key.size(),
+              FormatError, "{}: load_state_dict: unknown entry \"{}\"", optimizer, key);
   return {index, key.substr(slash + 1)};
 }
 
@@ -126,8 +132,8 @@ void Optimizer::load_state_dict(const OptimizerState& state) {
       numbers.erase(found);
     }
   const auto state_of = [&](const std::string& key, size_t index) -> State& {
-    TANTU_CHECK(index < params.size(), FormatError, "{}: load_state_dict: \"{}\" is beyond the {} parameters", name_, key,
-                params.size());
+    TANTU_CHECK(index < params.size(), FormatError, "{}: load_state_dict: \"{}\" is beyond the {} parameters", name_,
+                key, params.size());
     return states[params[index]->ref().get()];
   };
   for (const auto& [key, value] : numbers) {
@@ -140,8 +146,8 @@ void Optimizer::load_state_dict(const OptimizerState& state) {
     const auto [index, name] = split_key(name_, key);
     State& s = state_of(key, index);
     const Tensor& p = *params[index];
-    TANTU_CHECK(t.sizes() == p.sizes(), FormatError, "{}: load_state_dict: \"{}\" has shape {}, its parameter {}", name_, key,
-                t.sizes(), p.sizes());
+    TANTU_CHECK(t.sizes() == p.sizes(), FormatError, "{}: load_state_dict: \"{}\" has shape {}, its parameter {}",
+                name_, key, t.sizes(), p.sizes());
     s.tensors[name] = t.detach().to(p.device(), p.dtype()).clone();
   }
   for (const auto& [impl, s] : states)

@@ -10,8 +10,8 @@
 
 namespace tantu::optim {
 
-/// Parameters that share their settings: "lr", "momentum", "weight_decay" … by PyTorch's names, flags as 0 and 1, betas as
-/// "beta1" and "beta2". Schedulers write "lr".
+/// Parameters that share their settings: "lr", "momentum", "weight_decay" … by PyTorch's names, flags as 0 and 1, betas
+/// as "beta1" and "beta2". Schedulers write "lr".
 struct ParamGroup {
   TensorList params;
   std::map<std::string, double> settings;
@@ -22,8 +22,8 @@ struct ParamGroup {
   double operator[](const std::string& name) const;
 };
 
-/// What an optimiser carries between steps, for a checkpoint: tensors by "INDEX/NAME" (INDEX counts the parameters through
-/// the groups), and numbers by "INDEX/step" and "group/G/NAME".
+/// What an optimiser carries between steps, for a checkpoint: tensors by "INDEX/NAME" (INDEX counts the parameters
+/// through the groups), and numbers by "INDEX/step" and "group/G/NAME".
 struct OptimizerState {
   std::map<std::string, Tensor> tensors;
   std::map<std::string, double> numbers;
@@ -43,7 +43,8 @@ class Optimizer {
 
   std::vector<ParamGroup>& param_groups() { return groups_; }
   const std::vector<ParamGroup>& param_groups() const { return groups_; }
-  /// Adds a group; settings that are not given are the optimiser's. ValueError for a parameter that is in a group already.
+  /// Adds a group; settings that are not given are the optimiser's. ValueError for a parameter that is in a group
+  /// already.
   void add_param_group(ParamGroup group);
 
   OptimizerState state_dict() const;

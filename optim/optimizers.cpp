@@ -16,7 +16,8 @@ std::map<std::string, double> checked_betas(const char* name, double lr, std::pa
   check_setting(name, "beta parameter at index 0", betas.first, betas.first >= 0 && betas.first < 1);
   check_setting(name, "beta parameter at index 1", betas.second, betas.second >= 0 && betas.second < 1);
   check_setting(name, "weight_decay value", weight_decay, weight_decay >= 0);
-  more.insert({{"lr", lr}, {"beta1", betas.first}, {"beta2", betas.second}, {"eps", eps}, {"weight_decay", weight_decay}});
+  more.insert(
+      {{"lr", lr}, {"beta1", betas.first}, {"beta2", betas.second}, {"eps", eps}, {"weight_decay", weight_decay}});
   return more;
 }
 
@@ -24,25 +25,33 @@ std::map<std::string, double> checked_betas(const char* name, double lr, std::pa
 
 SGD::SGD(TensorList params, const SGDOptions& o)
     : Optimizer("SGD", std::move(params),
-                {{"lr", o.lr}, {"momentum", o.momentum}, {"dampening", o.dampening}, {"weight_decay", o.weight_decay},
-                 {"nesterov", o.nesterov}, {"maximize", o.maximize}}) {
+                {{"lr", o.lr},
+                 {"momentum", o.momentum},
+                 {"dampening", o.dampening},
+                 {"weight_decay", o.weight_decay},
+                 {"nesterov", o.nesterov},
+                 {"maximize", o.maximize}}) {
   check_setting("SGD", "learning rate", o.lr, o.lr >= 0);
   check_setting("SGD", "momentum value", o.momentum, o.momentum >= 0);
   check_setting("SGD", "weight_decay value", o.weight_decay, o.weight_decay >= 0);
   TANTU_CHECK(!o.nesterov || (o.momentum > 0 && o.dampening == 0), ValueError,
-              "SGD: Nesterov momentum requires a momentum and zero dampening, but they are {} and {}", o.momentum, o.dampening);
+              "SGD: Nesterov momentum requires a momentum and zero dampening, but they are {} and {}", o.momentum,
+              o.dampening);
 }
 
 void SGD::update(const ParamGroup& group, State& state, Tensor& p, const Tensor& g) {
-  const SgdStep s{group["lr"], group["momentum"], group["dampening"], group["weight_decay"], group["nesterov"] != 0,
-                  group["maximize"] != 0, state.tensors.empty()};
+  const SgdStep s{group["lr"],           group["momentum"],      group["dampening"],
+                  group["weight_decay"], group["nesterov"] != 0, group["maximize"] != 0,
+                  state.tensors.empty()};
   Tensor buffer = s.momentum != 0 ? state.tensor("momentum_buffer", p) : Tensor();
-  on_cpu(p.device(), "SGD", [&](CpuContext& ctx) { sgd_step(ctx, p.out(), g.in(), buffer.defined() ? buffer.out() : View{}, s); });
+  on_cpu(p.device(), "SGD",
+         [&](CpuContext& ctx) { sgd_step(ctx, p.out(), g.in(), buffer.defined() ? buffer.out() : View{}, s); });
 }
 
 Adam::Adam(const char* name, TensorList params, const AdamOptions& o, bool decoupled)
     : Optimizer(name, std::move(params),
-                checked_betas(name, o.lr, o.betas, o.eps, o.weight_decay, {{"amsgrad", o.amsgrad}, {"maximize", o.maximize}})),
+                checked_betas(name, o.lr, o.betas, o.eps, o.weight_decay,
+                              {{"amsgrad", o.amsgrad}, {"maximize", o.maximize}})),
       decoupled_(decoupled) {}
 
 Adam::Adam(TensorList params, const AdamOptions& options) : Adam("Adam", std::move(params), options, false) {}
@@ -52,8 +61,16 @@ AdamW::AdamW(TensorList params, const AdamWOptions& o)
 
 void Adam::update(const ParamGroup& group, State& state, Tensor& p, const Tensor& g) {
   const double beta1 = group["beta1"], beta2 = group["beta2"];
-  const AdamStep s{group["lr"], beta1, beta2, group["eps"], group["weight_decay"], decoupled_, group["amsgrad"] != 0,
-                   group["maximize"] != 0, 1 - std::pow(beta1, state.step), 1 - std::pow(beta2, state.step)};
+  const AdamStep s{group["lr"],
+                   beta1,
+                   beta2,
+                   group["eps"],
+                   group["weight_decay"],
+                   decoupled_,
+                   group["amsgrad"] != 0,
+                   group["maximize"] != 0,
+                   1 - std::pow(beta1, state.step),
+                   1 - std::pow(beta2, state.step)};
   Tensor m = state.tensor("exp_avg", p), v = state.tensor("exp_avg_sq", p);
   Tensor most = s.amsgrad ? state.tensor("max_exp_avg_sq", p) : Tensor();
   on_cpu(p.device(), "Adam", [&](CpuContext& ctx) {
@@ -63,8 +80,13 @@ void Adam::update(const ParamGroup& group, State& state, Tensor& p, const Tensor
 
 RMSprop::RMSprop(TensorList params, const RMSpropOptions& o)
     : Optimizer("RMSprop", std::move(params),
-                {{"lr", o.lr}, {"alpha", o.alpha}, {"eps", o.eps}, {"weight_decay", o.weight_decay}, {"momentum", o.momentum},
-                 {"centered", o.centered}, {"maximize", o.maximize}}) {
+                {{"lr", o.lr},
+                 {"alpha", o.alpha},
+                 {"eps", o.eps},
+                 {"weight_decay", o.weight_decay},
+                 {"momentum", o.momentum},
+                 {"centered", o.centered},
+                 {"maximize", o.maximize}}) {
   check_setting("RMSprop", "learning rate", o.lr, o.lr >= 0);
   check_setting("RMSprop", "epsilon value", o.eps, o.eps >= 0);
   check_setting("RMSprop", "momentum value", o.momentum, o.momentum >= 0);
@@ -73,8 +95,8 @@ RMSprop::RMSprop(TensorList params, const RMSpropOptions& o)
 }
 
 void RMSprop::update(const ParamGroup& group, State& state, Tensor& p, const Tensor& g) {
-  const RmspropStep s{group["lr"], group["alpha"], group["eps"], group["weight_decay"], group["momentum"],
-                      group["centered"] != 0, group["maximize"] != 0};
+  const RmspropStep s{group["lr"],       group["alpha"],         group["eps"],          group["weight_decay"],
+                      group["momentum"], group["centered"] != 0, group["maximize"] != 0};
   Tensor square = state.tensor("square_avg", p);
   Tensor mean = s.centered ? state.tensor("grad_avg", p) : Tensor();
   Tensor buffer = s.momentum != 0 ? state.tensor("momentum_buffer", p) : Tensor();
@@ -86,12 +108,17 @@ void RMSprop::update(const ParamGroup& group, State& state, Tensor& p, const Ten
 
 Adagrad::Adagrad(TensorList params, const AdagradOptions& o)
     : Optimizer("Adagrad", std::move(params),
-                {{"lr", o.lr}, {"lr_decay", o.lr_decay}, {"weight_decay", o.weight_decay},
-                 {"initial_accumulator_value", o.initial_accumulator_value}, {"eps", o.eps}, {"maximize", o.maximize}}) {
+                {{"lr", o.lr},
+                 {"lr_decay", o.lr_decay},
+                 {"weight_decay", o.weight_decay},
+                 {"initial_accumulator_value", o.initial_accumulator_value},
+                 {"eps", o.eps},
+                 {"maximize", o.maximize}}) {
   check_setting("Adagrad", "learning rate", o.lr, o.lr >= 0);
   check_setting("Adagrad", "lr_decay value", o.lr_decay, o.lr_decay >= 0);
   check_setting("Adagrad", "weight_decay value", o.weight_decay, o.weight_decay >= 0);
-  check_setting("Adagrad", "initial_accumulator_value value", o.initial_accumulator_value, o.initial_accumulator_value >= 0);
+  check_setting("Adagrad", "initial_accumulator_value value", o.initial_accumulator_value,
+                o.initial_accumulator_value >= 0);
   check_setting("Adagrad", "epsilon value", o.eps, o.eps >= 0);
 }
 
@@ -103,8 +130,9 @@ void Adagrad::update(const ParamGroup& group, State& state, Tensor& p, const Ten
 }
 
 Adadelta::Adadelta(TensorList params, const AdadeltaOptions& o)
-    : Optimizer("Adadelta", std::move(params),
-                {{"lr", o.lr}, {"rho", o.rho}, {"eps", o.eps}, {"weight_decay", o.weight_decay}, {"maximize", o.maximize}}) {
+    : Optimizer(
+          "Adadelta", std::move(params),
+          {{"lr", o.lr}, {"rho", o.rho}, {"eps", o.eps}, {"weight_decay", o.weight_decay}, {"maximize", o.maximize}}) {
   check_setting("Adadelta", "learning rate", o.lr, o.lr >= 0);
   check_setting("Adadelta", "rho value", o.rho, o.rho >= 0 && o.rho <= 1);
   check_setting("Adadelta", "epsilon value", o.eps, o.eps >= 0);
@@ -114,7 +142,8 @@ Adadelta::Adadelta(TensorList params, const AdadeltaOptions& o)
 void Adadelta::update(const ParamGroup& group, State& state, Tensor& p, const Tensor& g) {
   const AdadeltaStep s{group["lr"], group["rho"], group["eps"], group["weight_decay"], group["maximize"] != 0};
   Tensor square = state.tensor("square_avg", p), delta = state.tensor("acc_delta", p);
-  on_cpu(p.device(), "Adadelta", [&](CpuContext& ctx) { adadelta_step(ctx, p.out(), g.in(), square.out(), delta.out(), s); });
+  on_cpu(p.device(), "Adadelta",
+         [&](CpuContext& ctx) { adadelta_step(ctx, p.out(), g.in(), square.out(), delta.out(), s); });
 }
 
 Adamax::Adamax(TensorList params, const AdamaxOptions& o)
@@ -122,8 +151,9 @@ Adamax::Adamax(TensorList params, const AdamaxOptions& o)
                 checked_betas("Adamax", o.lr, o.betas, o.eps, o.weight_decay, {{"maximize", o.maximize}})) {}
 
 void Adamax::update(const ParamGroup& group, State& state, Tensor& p, const Tensor& g) {
-  const AdamaxStep s{group["lr"], group["beta1"], group["beta2"], group["eps"], group["weight_decay"],
-                     1 - std::pow(group["beta1"], state.step), group["maximize"] != 0};
+  const AdamaxStep s{group["lr"],           group["beta1"],        group["beta2"],
+                     group["eps"],          group["weight_decay"], 1 - std::pow(group["beta1"], state.step),
+                     group["maximize"] != 0};
   Tensor m = state.tensor("exp_avg", p), u = state.tensor("exp_inf", p);
   on_cpu(p.device(), "Adamax", [&](CpuContext& ctx) { adamax_step(ctx, p.out(), g.in(), m.out(), u.out(), s); });
 }
@@ -140,8 +170,13 @@ void NAdam::update(const ParamGroup& group, State& state, Tensor& p, const Tenso
   const double mu = mu_at(state.step), mu_next = mu_at(state.step + 1);
   double& product = state.numbers.try_emplace("mu_product", 1.0).first->second;
   product *= mu;
-  const NadamStep s{beta1, beta2, group["eps"], group["weight_decay"], lr * (1 - mu) / (1 - product),
-                    lr * mu_next / (1 - product * mu_next), 1 - std::pow(beta2, state.step)};
+  const NadamStep s{beta1,
+                    beta2,
+                    group["eps"],
+                    group["weight_decay"],
+                    lr * (1 - mu) / (1 - product),
+                    lr * mu_next / (1 - product * mu_next),
+                    1 - std::pow(beta2, state.step)};
   Tensor m = state.tensor("exp_avg", p), v = state.tensor("exp_avg_sq", p);
   on_cpu(p.device(), "NAdam", [&](CpuContext& ctx) { nadam_step(ctx, p.out(), g.in(), m.out(), v.out(), s); });
 }

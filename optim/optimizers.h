@@ -4,7 +4,8 @@
 
 #include <utility>
 
-/// The optimisers of torch.optim with its names, formulas and defaults. `optim::SGD sgd(model.parameters(), {.lr = 0.5});`
+/// The optimisers of torch.optim with its names, formulas and defaults. `optim::SGD sgd(model.parameters(), {.lr =
+/// 0.5});`
 namespace tantu::optim {
 
 struct SGDOptions {

@@ -68,7 +68,8 @@ void deposit(const Tensor& g, Picture picture, Tensor& buffer, int64_t start) {
   on_cpu(g.device(), plan.op, [&](auto& ctx) { index_put(ctx, plan, values.in(), origin.out(), true); });
 }
 
-// g, laid out as `from`, added into a storage of zeros and read as `to`. Its own transpose when the pictures are exchanged.
+// g, laid out as `from`, added into a storage of zeros and read as `to`. Its own transpose when the pictures are
+// exchanged.
 Tensor transfer(const Tensor& g, const Picture& from, const Picture& to) {
   const int64_t start = std::min(from.offset, to.offset), extent = std::max(from.end(), to.end()) - start;
   Tensor y;
@@ -93,18 +94,21 @@ Tensor as_strided(const Tensor& x, const Shape& sizes, const Strides& strides, i
   const int64_t n = checked_numel("as_strided", sizes), elements = x.impl().storage->bytes() / x.element_size();
   int64_t last = offset;
   for (int i = 0; i < sizes.size(); ++i) {
-    TANTU_CHECK(strides[i] >= 0, ShapeError, "as_strided: negative strides are not supported at the moment, got strides: {}",
-                strides);
+    TANTU_CHECK(strides[i] >= 0, ShapeError,
+                "as_strided: negative strides are not supported at the moment, got strides: {}", strides);
     int64_t reach = 0;
-    TANTU_CHECK(n == 0 || (!__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) && !__builtin_add_overflow(last, reach, &last)),
+    TANTU_CHECK(n == 0 || (!__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) &&
+                           !__builtin_add_overflow(last, reach, &last)),
                 ShapeError, "as_strided: sizes {} and strides {} overflow", sizes, strides);
   }
-  TANTU_CHECK(offset >= 0 && (n == 0 || last < elements), ShapeError,
-              "as_strided: setStorage: sizes {}, strides {}, storage offset {} requiring a storage size of {} elements are out "
-              "of bounds for storage of {} elements",
-              sizes, strides, offset, last + 1, elements);
+  TANTU_CHECK(
+      offset >= 0 && (n == 0 || last < elements), ShapeError,
+      "as_strided: setStorage: sizes {}, strides {}, storage offset {} requiring a storage size of {} elements are out "
+      "of bounds for storage of {} elements",
+      sizes, strides, offset, last + 1, elements);
   return view_of(x, "AsStridedBackward0", sizes, strides, offset,
-                 [base_strides = x.strides(), base_offset = x.storage_offset(), sizes, strides, offset](const Tensor& g, const Shape& from) {
+                 [base_strides = x.strides(), base_offset = x.storage_offset(), sizes, strides, offset](
+                     const Tensor& g, const Shape& from) {
                    return as_strided_backward(g, from, base_strides, base_offset, sizes, strides, offset);
                  });
 }

@@ -48,9 +48,13 @@ Tensor clone(const Tensor& x, Site at) {
   return moved("clone", x, x.device(), x.dtype(), "CloneBackward0");
 }
 
-Tensor Tensor::clone(Site at) const { return tantu::clone(*this, at); }
+Tensor Tensor::clone(Site at) const {
+  return tantu::clone(*this, at);
+}
 
-Tensor Tensor::contiguous(Site at) const { return is_contiguous() ? *this : tantu::clone(*this, at); }
+Tensor Tensor::contiguous(Site at) const {
+  return is_contiguous() ? *this : tantu::clone(*this, at);
+}
 
 Tensor Tensor::to(Device device, DType dtype, Site at) const {
   tape::Op op("to", at);
@@ -58,10 +62,18 @@ Tensor Tensor::to(Device device, DType dtype, Site at) const {
   return moved("to", *this, device, dtype, "ToCopyBackward0");
 }
 
-Tensor Tensor::to(Device device, Site at) const { return to(device, dtype(), at); }
-Tensor Tensor::to(DType dtype, Site at) const { return to(device(), dtype, at); }
-Tensor Tensor::cpu(Site at) const { return to(kCPU, dtype(), at); }
-Tensor Tensor::cuda(int index, Site at) const { return to(Device(DeviceType::CUDA, index), dtype(), at); }
+Tensor Tensor::to(Device device, Site at) const {
+  return to(device, dtype(), at);
+}
+Tensor Tensor::to(DType dtype, Site at) const {
+  return to(device(), dtype, at);
+}
+Tensor Tensor::cpu(Site at) const {
+  return to(kCPU, dtype(), at);
+}
+Tensor Tensor::cuda(int index, Site at) const {
+  return to(Device(DeviceType::CUDA, index), dtype(), at);
+}
 
 Tensor& Tensor::copy_(const Tensor& source, Site at) {
   tape::Op op("copy_", at);
@@ -79,8 +91,7 @@ Tensor& Tensor::copy_(const Tensor& source, Site at) {
                            if (b.needs(1)) result[1] = sum_to_size(g, sizes).to(device, type);
                            return result;
                          });
-  else
-    tape::written(*this);
+  else tape::written(*this);
   return *this;
 }
 

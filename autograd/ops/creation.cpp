@@ -23,12 +23,13 @@ Tensor filled(const char* op, const Shape& sizes, Scalar value, DType dtype, con
 // The values of nested braces in row-major order; checks that the rows agree.
 void flatten(const NestedList& list, int depth, Shape& sizes, std::vector<Scalar>& values) {
   if (!list.is_list()) {
-    TANTU_CHECK(depth == sizes.size(), ShapeError, "tensor: expected a list at depth {} as in the first row, but got a number",
-                depth);
+    TANTU_CHECK(depth == sizes.size(), ShapeError,
+                "tensor: expected a list at depth {} as in the first row, but got a number", depth);
     values.push_back(list.scalar());
     return;
   }
-  TANTU_CHECK(depth < sizes.size(), ShapeError, "tensor: expected a number at depth {} as in the first row, but got a list", depth);
+  TANTU_CHECK(depth < sizes.size(), ShapeError,
+              "tensor: expected a number at depth {} as in the first row, but got a list", depth);
   TANTU_CHECK(static_cast<int64_t>(list.items().size()) == sizes[depth], ShapeError,
               "tensor: expected sequence of length {} at dim {} (got {})", sizes[depth], depth, list.items().size());
   for (const NestedList& item : list.items()) flatten(item, depth + 1, sizes, values);
@@ -98,7 +99,8 @@ Tensor from_blob(void* data, const Shape& sizes, DType dtype, Site at) {
 Tensor from_blob(void* data, const Shape& sizes, const Strides& strides, void (*deleter)(void*), DType dtype, Site at) {
   tape::Op op("from_blob", at);
   const int64_t n = checked_numel("from_blob", sizes);
-  TANTU_CHECK(strides.size() == sizes.size(), ShapeError, "from_blob: {} sizes but {} strides", sizes.size(), strides.size());
+  TANTU_CHECK(strides.size() == sizes.size(), ShapeError, "from_blob: {} sizes but {} strides", sizes.size(),
+              strides.size());
   TANTU_CHECK(data || n == 0, ValueError, "from_blob: data is null, but sizes {} have {} elements", sizes, n);
   int64_t extent = n == 0 ? 0 : 1;
   for (int i = 0; i < sizes.size(); ++i) {
@@ -159,8 +161,9 @@ Tensor arange(Scalar start, Scalar end, Scalar step, const TensorOptions& option
   const double count = std::ceil((e - s) / d);
   TANTU_CHECK(count < 0x1p59, ShapeError, "arange: {} elements are too many", count);
   const int64_t first = start.to_int64(), by = step.to_int64();
-  return generated("arange", {static_cast<int64_t>(count)}, options.dtype.value_or(integers ? kInt64 : kFloat32), options,
-                   [&](int64_t i) { return integers ? Scalar(first + i * by) : Scalar(s + static_cast<double>(i) * d); });
+  return generated(
+      "arange", {static_cast<int64_t>(count)}, options.dtype.value_or(integers ? kInt64 : kFloat32), options,
+      [&](int64_t i) { return integers ? Scalar(first + i * by) : Scalar(s + static_cast<double>(i) * d); });
 }
 
 Tensor arange(Scalar end, const TensorOptions& options, Site at) {
@@ -192,12 +195,14 @@ Tensor& Tensor::fill_(const Operand& value, Site at) {
   const Scalar s = value.is_tensor() ? value.tensor().item_scalar(at) : value.scalar();
   on_device(device(), "fill_", [&](auto& ctx) { fill(ctx, out(), s); });
   if (tape::wants(*this))
-    tape::record_inplace("FillBackward0", *this, {*this}, {}, [](tape::Backward& b) { return TensorList{zeros_like(b.grad())}; });
-  else
-    tape::written(*this);
+    tape::record_inplace("FillBackward0", *this, {*this}, {},
+                         [](tape::Backward& b) { return TensorList{zeros_like(b.grad())}; });
+  else tape::written(*this);
   return *this;
 }
 
-Tensor& Tensor::zero_(Site at) { return fill_(0, at); }
+Tensor& Tensor::zero_(Site at) {
+  return fill_(0, at);
+}
 
 }  // namespace tantu

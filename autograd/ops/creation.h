@@ -30,7 +30,8 @@ class NestedList {
 /// A tensor of the values in braces: float32 if one of them is floating, else int64, or bool if all are bools.
 /// ShapeError when rows differ in length.
 Tensor tensor(const NestedList& values, const TensorOptions& options = {}, Site at = Site::here());
-/// A one-dimensional tensor of a vector's values (dtype float32 for float and double unless told, else the vector's own).
+/// A one-dimensional tensor of a vector's values (dtype float32 for float and double unless told, else the vector's
+/// own).
 template <class T>
 Tensor tensor(const std::vector<T>& values, const TensorOptions& options = {}, Site at = Site::here());
 

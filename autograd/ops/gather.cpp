@@ -10,18 +10,20 @@ namespace {
 
 void check_index(const char* op, const Tensor& x, const Tensor& index) {
   tape::common_device(op, {{"self", &x}, {"index", &index}});
-  TANTU_CHECK(index.dtype() == kInt64 || index.dtype() == kInt32, DTypeError, "{}: Expected dtype int32/int64 for index, but got {}",
-              op, index.dtype());
+  TANTU_CHECK(index.dtype() == kInt64 || index.dtype() == kInt32, DTypeError,
+              "{}: Expected dtype int32/int64 for index, but got {}", op, index.dtype());
 }
 
 void check_source(const char* op, const Tensor& x, const Tensor& source) {
   tape::common_device(op, {{"self", &x}, {"source", &source}});
-  TANTU_CHECK(source.dtype() == x.dtype(), DTypeError, "{}: Expected self.dtype to be equal to src.dtype, but got {} and {}", op,
-              x.dtype(), source.dtype());
+  TANTU_CHECK(source.dtype() == x.dtype(), DTypeError,
+              "{}: Expected self.dtype to be equal to src.dtype, but got {} and {}", op, x.dtype(), source.dtype());
 }
 
 // 0-dim tensors count as vectors of one element here.
-Tensor as_vector(const Tensor& t) { return t.dim() == 0 ? t.unsqueeze(0) : t; }
+Tensor as_vector(const Tensor& t) {
+  return t.dim() == 0 ? t.unsqueeze(0) : t;
+}
 
 // index[n, m, …] walks dimension `dim` of x; its other coordinates are x's.
 IndexPlan pointwise_plan(const char* op, const Tensor& x, int dim, const Tensor& index) {
@@ -78,19 +80,22 @@ Tensor check_scatter(const char* op, const Tensor& x, int dim, const Tensor& ind
   if (index.numel() == 0) return s;
   const Shape sizes = as_vector(x.detach()).sizes();
   TANTU_CHECK(i.dim() == sizes.size(), ShapeError,
-              "{}: Index tensor must have the same number of dimensions as self tensor, but got {} and {}", op, i.sizes(), sizes);
+              "{}: Index tensor must have the same number of dimensions as self tensor, but got {} and {}", op,
+              i.sizes(), sizes);
   TANTU_CHECK(i.dim() == s.dim(), ShapeError,
-              "{}: Index tensor must have the same number of dimensions as src tensor, but got {} and {}", op, i.sizes(), s.sizes());
-  TANTU_CHECK(no_larger(i.sizes(), sizes, dim) && no_larger(i.sizes(), s.sizes(), -1), ShapeError,
-              "{}: Expected index {} to be no larger than self {} apart from dimension {} and to be no larger size than src {}", op,
-              i.sizes(), sizes, dim, s.sizes());
+              "{}: Index tensor must have the same number of dimensions as src tensor, but got {} and {}", op,
+              i.sizes(), s.sizes());
+  TANTU_CHECK(
+      no_larger(i.sizes(), sizes, dim) && no_larger(i.sizes(), s.sizes(), -1), ShapeError,
+      "{}: Expected index {} to be no larger than self {} apart from dimension {} and to be no larger size than src {}",
+      op, i.sizes(), sizes, dim, s.sizes());
   for (int d = 0; d < i.dim(); ++d)
     if (s.sizes()[d] != i.sizes()[d]) s = s.narrow(d, 0, i.sizes()[d]);
   return s;
 }
 
-Tensor& scatter_write(const char* op, const char* grad_name, Tensor& x, int64_t dim, const Tensor& index, const Tensor& whole,
-                      bool accumulate) {
+Tensor& scatter_write(const char* op, const char* grad_name, Tensor& x, int64_t dim, const Tensor& index,
+                      const Tensor& whole, bool accumulate) {
   tape::check_inplace(op, x);
   check_index(op, x, index);
   const int d = wrap_dim(op, dim, x.sizes().size());
@@ -107,8 +112,7 @@ Tensor& scatter_write(const char* op, const char* grad_name, Tensor& x, int64_t 
                            else if (b.needs(1)) result[1] = zeros(sizes, {.dtype = g.dtype(), .device = g.device()});
                            return result;
                          });
-  else
-    tape::written(x);
+  else tape::written(x);
   return x;
 }
 
@@ -118,9 +122,11 @@ Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index, Site at) 
   tape::Op op("index_select", at);
   const int d = wrap_dim("index_select", dim, x.sizes().size());
   check_index("index_select", x, index);
-  TANTU_CHECK(index.dim() <= 1, IndexError, "index_select: Index is supposed to be a vector, but got shape {}", index.sizes());
+  TANTU_CHECK(index.dim() <= 1, IndexError, "index_select: Index is supposed to be a vector, but got shape {}",
+              index.sizes());
   if (x.dim() == 0) {
-    TANTU_CHECK(index.numel() == 1, ShapeError, "index_select: Index to scalar can have only 1 value, got {} value(s)", index.numel());
+    TANTU_CHECK(index.numel() == 1, ShapeError, "index_select: Index to scalar can have only 1 value, got {} value(s)",
+                index.numel());
     return index_select(x.unsqueeze(0), 0, index).squeeze(0);
   }
   const Tensor rows = as_vector(index);
@@ -145,7 +151,8 @@ Tensor& index_add_(Tensor& x, int64_t dim, const Tensor& index, const Tensor& so
   const int d = wrap_dim(name, dim, x.sizes().size());
   check_index(name, x, index);
   check_source(name, x, source);
-  TANTU_CHECK(index.dim() <= 1, IndexError, "index_add_: Index is supposed to be a vector, but got shape {}", index.sizes());
+  TANTU_CHECK(index.dim() <= 1, IndexError, "index_add_: Index is supposed to be a vector, but got shape {}",
+              index.sizes());
   const Tensor rows = as_vector(index), parts = as_vector(source);
   const Shape sizes = as_vector(x.detach()).sizes();
   TANTU_CHECK(d < parts.dim() && rows.numel() == parts.sizes()[d], ShapeError,
@@ -154,7 +161,8 @@ Tensor& index_add_(Tensor& x, int64_t dim, const Tensor& index, const Tensor& so
   Shape expected = sizes;
   expected[d] = rows.numel();
   TANTU_CHECK(parts.sizes() == expected, ShapeError,
-              "index_add_: source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = {} "
+              "index_add_: source tensor shape must match self tensor shape, excluding the specified dimension. Got "
+              "self.shape = {} "
               "source.shape = {}",
               x.sizes(), source.sizes());
   const Scalar factor = is_floating(x.dtype()) ? Scalar(alpha) : Scalar(static_cast<int64_t>(alpha));
@@ -173,8 +181,7 @@ Tensor& index_add_(Tensor& x, int64_t dim, const Tensor& index, const Tensor& so
       if (b.needs(1)) result[1] = as_vector(index_select(b.grad(), d, b.saved(0)));
       return result;
     });
-  else
-    tape::written(x);
+  else tape::written(x);
   return x;
 }
 
@@ -191,10 +198,11 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& index, Site at) {
   const Tensor from = as_vector(x), i = as_vector(index);
   if (index.numel() > 0) {
     TANTU_CHECK(i.dim() == from.dim(), ShapeError,
-                "gather: Index tensor must have the same number of dimensions as input tensor, but got {} and {}", index.sizes(), x.sizes());
+                "gather: Index tensor must have the same number of dimensions as input tensor, but got {} and {}",
+                index.sizes(), x.sizes());
     TANTU_CHECK(no_larger(i.sizes(), from.sizes(), d), ShapeError,
-                "gather: Size does not match, expected index {} to be no larger than self {} apart from dimension {}", i.sizes(),
-                from.sizes(), d);
+                "gather: Size does not match, expected index {} to be no larger than self {} apart from dimension {}",
+                i.sizes(), from.sizes(), d);
   }
   Tensor y = make_tensor("gather", index.sizes(), x.dtype(), x.device());
   if (index.numel() > 0) {
@@ -218,7 +226,8 @@ Tensor take_along_dim(const Tensor& x, const Tensor& index, int64_t dim, Site at
   tape::Op op("take_along_dim", at);
   check_index("take_along_dim", x, index);
   TANTU_CHECK(x.dim() == index.dim(), ShapeError,
-              "take_along_dim: input and indices should have the same number of dimensions, but got {} dimensions for input, and {} "
+              "take_along_dim: input and indices should have the same number of dimensions, but got {} dimensions for "
+              "input, and {} "
               "dimensions for indices",
               x.dim(), index.dim());
   const int d = wrap_dim("take_along_dim", dim, x.sizes().size());
@@ -265,9 +274,12 @@ Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tens
 
 Tensor one_hot(const Tensor& x, std::optional<int64_t> num_classes, Site at) {
   tape::Op op("one_hot", at);
-  TANTU_CHECK(x.dtype() == kInt64, DTypeError, "one_hot: one_hot is only applicable to index tensor of type int64, but got {}", x.dtype());
-  TANTU_CHECK(!num_classes || *num_classes >= 0, ValueError, "one_hot: num_classes must not be negative, but got {}", *num_classes);
-  TANTU_CHECK(num_classes || x.numel() > 0, ShapeError, "one_hot: Can not infer total number of classes from empty tensor.");
+  TANTU_CHECK(x.dtype() == kInt64, DTypeError,
+              "one_hot: one_hot is only applicable to index tensor of type int64, but got {}", x.dtype());
+  TANTU_CHECK(!num_classes || *num_classes >= 0, ValueError, "one_hot: num_classes must not be negative, but got {}",
+              *num_classes);
+  TANTU_CHECK(num_classes || x.numel() > 0, ShapeError,
+              "one_hot: Can not infer total number of classes from empty tensor.");
   int64_t smallest = 0, largest = -1;
   if (x.numel() > 0) {
     smallest = x.min().item<int64_t>();
@@ -275,15 +287,20 @@ Tensor one_hot(const Tensor& x, std::optional<int64_t> num_classes, Site at) {
   }
   TANTU_CHECK(smallest >= 0, IndexError, "one_hot: Class values must be non-negative, but got {}", smallest);
   const int64_t classes = num_classes.value_or(largest + 1);
-  TANTU_CHECK(largest < classes, IndexError, "one_hot: Class values must be smaller than num_classes ({}), but got {}", classes, largest);
+  TANTU_CHECK(largest < classes, IndexError, "one_hot: Class values must be smaller than num_classes ({}), but got {}",
+              classes, largest);
   Shape sizes = x.sizes();
   sizes.push_back(classes);
   Tensor y = zeros(sizes, {.dtype = kInt64, .device = x.device()});
   return scatter_(y, -1, x.unsqueeze(-1), 1);
 }
 
-Tensor Tensor::index_select(int64_t dim, const Tensor& index, Site at) const { return tantu::index_select(*this, dim, index, at); }
-Tensor Tensor::gather(int64_t dim, const Tensor& index, Site at) const { return tantu::gather(*this, dim, index, at); }
+Tensor Tensor::index_select(int64_t dim, const Tensor& index, Site at) const {
+  return tantu::index_select(*this, dim, index, at);
+}
+Tensor Tensor::gather(int64_t dim, const Tensor& index, Site at) const {
+  return tantu::gather(*this, dim, index, at);
+}
 Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Operand& source, Site at) {
   return tantu::scatter_(*this, dim, index, source, at);
 }

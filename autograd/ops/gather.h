@@ -3,8 +3,8 @@
 #include <tantu/core/tensor.h>
 
 /// Picking and writing along one dimension by an index tensor (int64 or int32). IndexError names a position outside of
-/// the dimension; unlike in `index`, negative positions are outside. Gradients of every order; sums in a fixed order, so
-/// bits repeat. Functions with `_` write in place; those without work on a copy.
+/// the dimension; unlike in `index`, negative positions are outside. Gradients of every order; sums in a fixed order,
+/// so bits repeat. Functions with `_` write in place; those without work on a copy.
 namespace tantu {
 
 /// Slices index[0], index[1], … of dimension `dim`; index is 1-D (or 0-D).
@@ -22,8 +22,8 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& index, Site at = Site:
 Tensor take_along_dim(const Tensor& x, const Tensor& index, int64_t dim, Site at = Site::here());
 /// take_along_dim of both flattened.
 Tensor take_along_dim(const Tensor& x, const Tensor& index, Site at = Site::here());
-/// x[i, index[i, j, k], k] = source[i, j, k] for dim = 1; source is a number, or of x's dtype and no smaller than index. Of
-/// a position met twice the last value stays (its gradient goes to all of them, as PyTorch's does).
+/// x[i, index[i, j, k], k] = source[i, j, k] for dim = 1; source is a number, or of x's dtype and no smaller than
+/// index. Of a position met twice the last value stays (its gradient goes to all of them, as PyTorch's does).
 Tensor& scatter_(Tensor& x, int64_t dim, const Tensor& index, const Operand& source, Site at = Site::here());
 /// The same on a copy of x.
 Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Operand& source, Site at = Site::here());

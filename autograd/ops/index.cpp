@@ -60,15 +60,18 @@ Tensor& put(Tensor& y, const Picks& picks, const Tensor& values, bool accumulate
   tape::check_inplace("index_put_", y);
   tape::common_device("index_put_", {{"self", &y}, {"values", &values}});
   TANTU_CHECK(values.dtype() == y.dtype(), DTypeError,
-              "index_put_: Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.",
+              "index_put_: Index put requires the source and destination dtypes match, got {} for the destination and "
+              "{} for the source.",
               y.dtype(), values.dtype());
   const auto write = [&](Tensor& to) {
     const PickPlan p("index_put_", to, picks);
     bool fits = values.dim() <= p.result.size();
     for (int d = 1; fits && d <= values.dim(); ++d)
       fits = values.size(-d) == 1 || values.size(-d) == p.result[p.result.size() - d];
-    TANTU_CHECK(fits, ShapeError, "index_put_: shape mismatch: value tensor of shape {} cannot be broadcast to indexing result of shape {}",
-                values.sizes(), p.result);
+    TANTU_CHECK(
+        fits, ShapeError,
+        "index_put_: shape mismatch: value tensor of shape {} cannot be broadcast to indexing result of shape {}",
+        values.sizes(), p.result);
     const Tensor from = apart_from(to, values.detach().to(to.dtype()));
     ConstView v = from.in();
     static_cast<BasicView<const void*>&>(v) = v.broadcast_to(p.result);
@@ -80,20 +83,21 @@ Tensor& put(Tensor& y, const Picks& picks, const Tensor& values, bool accumulate
     tape::written(y);
     return y;
   }
-  const auto node = make_node("IndexPutBackward0", [kept = Kept(picks), accumulate, sizes = values.sizes()](tape::Backward& b) {
-    const Tensor g = b.grad();
-    const Picks picks = kept.picks(b);
-    TensorList result(2);
-    if (b.needs(0)) {
-      result[0] = g;
-      if (!accumulate) {
-        result[0] = g.clone();
-        put(result[0], picks, zeros({}, {.dtype = g.dtype(), .device = g.device()}), false);
-      }
-    }
-    if (b.needs(1)) result[1] = sum_to_size(take(g, picks), sizes);
-    return result;
-  });
+  const auto node =
+      make_node("IndexPutBackward0", [kept = Kept(picks), accumulate, sizes = values.sizes()](tape::Backward& b) {
+        const Tensor g = b.grad();
+        const Picks picks = kept.picks(b);
+        TensorList result(2);
+        if (b.needs(0)) {
+          result[0] = g;
+          if (!accumulate) {
+            result[0] = g.clone();
+            put(result[0], picks, zeros({}, {.dtype = g.dtype(), .device = g.device()}), false);
+          }
+        }
+        if (b.needs(1)) result[1] = sum_to_size(take(g, picks), sizes);
+        return result;
+      });
   const Tensor inputs[] = {y, values};
   tape::attach_inplace(node, y, inputs, 2, {});
   keep(*node, picks);
@@ -147,7 +151,9 @@ Tensor index_put(const Tensor& x, const IndexList& indices, const Operand& value
   return index_put_(y, indices, value, accumulate);
 }
 
-Tensor Tensor::index(std::initializer_list<Index> indices, Site at) const { return tantu::index(*this, indices, at); }
+Tensor Tensor::index(std::initializer_list<Index> indices, Site at) const {
+  return tantu::index(*this, indices, at);
+}
 Tensor& Tensor::index_put_(std::initializer_list<Index> indices, const Operand& value, bool accumulate, Site at) {
   return tantu::index_put_(*this, indices, value, accumulate, at);
 }

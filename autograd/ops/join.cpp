@@ -36,13 +36,16 @@ void place(const char* op, const Tensor& x, Tensor& y, int dim, int64_t start, i
   on_device(y.device(), op, [&](auto& ctx) { copy(ctx, x.in(), part); });
 }
 
-bool is_skipped(const Tensor& t) { return t.dim() == 1 && t.numel() == 0; }
+bool is_skipped(const Tensor& t) {
+  return t.dim() == 1 && t.numel() == 0;
+}
 
 // The shape of the joined tensor; fills `starts` with each tensor's place.
 Shape joined_shape(const TensorList& tensors, int64_t dim, int& d, std::vector<int64_t>& starts) {
   const Tensor* first = &tensors[0];
   for (size_t i = 0; i < tensors.size(); ++i) {
-    TANTU_CHECK(tensors[i].dim() > 0, ShapeError, "cat: zero-dimensional tensor (at position {}) cannot be concatenated", i);
+    TANTU_CHECK(tensors[i].dim() > 0, ShapeError,
+                "cat: zero-dimensional tensor (at position {}) cannot be concatenated", i);
     if (is_skipped(*first)) first = &tensors[i];
   }
   Shape sizes = first->sizes();
@@ -52,11 +55,13 @@ Shape joined_shape(const TensorList& tensors, int64_t dim, int& d, std::vector<i
     const Tensor& t = tensors[i];
     starts.push_back(sizes[d]);
     if (is_skipped(t)) continue;
-    TANTU_CHECK(t.dim() == sizes.size(), ShapeError, "cat: Tensors must have same number of dimensions: got {} and {} (tensor number {})",
-                sizes.size(), t.dim(), i);
+    TANTU_CHECK(t.dim() == sizes.size(), ShapeError,
+                "cat: Tensors must have same number of dimensions: got {} and {} (tensor number {})", sizes.size(),
+                t.dim(), i);
     for (int j = 0; j < sizes.size(); ++j)
       TANTU_CHECK(j == d || t.sizes()[j] == sizes[j], ShapeError,
-                  "cat: Sizes of tensors must match except in dimension {}. Expected size {} but got size {} for tensor number {} in the "
+                  "cat: Sizes of tensors must match except in dimension {}. Expected size {} but got size {} for "
+                  "tensor number {} in the "
                   "list.",
                   d, sizes[j], t.sizes()[j], i);
     TANTU_CHECK(!__builtin_add_overflow(sizes[d], t.sizes()[d], &sizes[d]), ShapeError, "cat: too many elements");
@@ -74,7 +79,8 @@ Tensor cat(const TensorList& tensors, int64_t dim, Site at) {
   std::vector<int64_t> starts;
   const Shape sizes = joined_shape(tensors, dim, d, starts);
   Tensor y = make_tensor("cat", sizes, common_type(tensors), tensors[0].device());
-  for (size_t i = 0; i < tensors.size(); ++i) place("cat", tensors[i], y, d, starts[i], is_skipped(tensors[i]) ? 0 : tensors[i].sizes()[d]);
+  for (size_t i = 0; i < tensors.size(); ++i)
+    place("cat", tensors[i], y, d, starts[i], is_skipped(tensors[i]) ? 0 : tensors[i].sizes()[d]);
   if (tape::wants_any(tensors)) {
     std::vector<Shape> shapes;
     for (const Tensor& t : tensors) shapes.push_back(t.sizes());
@@ -98,8 +104,9 @@ Tensor stack(const TensorList& tensors, int64_t dim, Site at) {
   check_devices("stack", tensors);
   Shape sizes = tensors[0].sizes();
   for (size_t i = 1; i < tensors.size(); ++i)
-    TANTU_CHECK(tensors[i].sizes() == sizes, ShapeError, "stack: expects each tensor to be equal size, but got {} at entry 0 and {} at entry {}",
-                sizes, tensors[i].sizes(), i);
+    TANTU_CHECK(tensors[i].sizes() == sizes, ShapeError,
+                "stack: expects each tensor to be equal size, but got {} at entry 0 and {} at entry {}", sizes,
+                tensors[i].sizes(), i);
   const int d = wrap_dim("stack", dim, sizes.size() + 1);
   sizes.insert(d, static_cast<int64_t>(tensors.size()));
   Tensor y = make_tensor("stack", sizes, common_type(tensors), tensors[0].device());

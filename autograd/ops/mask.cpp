@@ -28,17 +28,20 @@ double largest(DType t) {
 
 // The value as a 0-dim tensor of x's dtype.
 Tensor fill_value(const char* op, const Tensor& x, const Tensor& mask, const Operand& value) {
-  TANTU_CHECK(mask.dtype() == kBool, DTypeError, "{}: masked_fill only supports boolean masks, but got mask with dtype {}", op, mask.dtype());
+  TANTU_CHECK(mask.dtype() == kBool, DTypeError,
+              "{}: masked_fill only supports boolean masks, but got mask with dtype {}", op, mask.dtype());
   tape::common_device(op, {{"self", &x}, {"mask", &mask}});
   if (!value.is_tensor()) {
     const double v = value.scalar().to_double();
-    TANTU_CHECK(!(std::isfinite(v) && std::abs(v) > largest(x.dtype())) && (is_floating(x.dtype()) || std::isfinite(v) || x.dtype() == kBool),
+    TANTU_CHECK(!(std::isfinite(v) && std::abs(v) > largest(x.dtype())) &&
+                    (is_floating(x.dtype()) || std::isfinite(v) || x.dtype() == kBool),
                 ValueError, "{}: value cannot be converted to type {} without overflow: {}", op, x.dtype(), v);
     return full({}, value.scalar(), {.dtype = x.dtype(), .device = x.device()});
   }
   const Tensor& v = value.tensor();
-  TANTU_CHECK(v.dim() == 0, ShapeError, "{}: masked_fill only supports a 0-dimensional value tensor, but got tensor with {} dimension(s).",
-              op, v.dim());
+  TANTU_CHECK(v.dim() == 0, ShapeError,
+              "{}: masked_fill only supports a 0-dimensional value tensor, but got tensor with {} dimension(s).", op,
+              v.dim());
   return v.to(x.device(), x.dtype());
 }
 
@@ -69,7 +72,8 @@ Tensor& masked_fill_(Tensor& x, const Tensor& mask, const Operand& value, Site a
   tape::check_inplace("masked_fill_", x);
   const Tensor v = fill_value("masked_fill_", x, mask, value);
   const Shape shape = broadcast_shapes("masked_fill_", x.sizes(), mask.sizes());
-  TANTU_CHECK(shape == x.sizes(), ShapeError, "masked_fill_: output with shape {} doesn't match the broadcast shape {}", x.sizes(), shape);
+  TANTU_CHECK(shape == x.sizes(), ShapeError, "masked_fill_: output with shape {} doesn't match the broadcast shape {}",
+              x.sizes(), shape);
   {
     NoGradGuard no_grad;
     const Tensor filled = where(mask, v, x);
@@ -77,14 +81,14 @@ Tensor& masked_fill_(Tensor& x, const Tensor& mask, const Operand& value, Site a
   }
   if (tape::wants(x, v) && is_floating(x.dtype()))
     tape::record_inplace("MaskedFillBackward0", x, {x, v}, {tape::Saved(mask)}, masked_fill_backward);
-  else
-    tape::written(x);
+  else tape::written(x);
   return x;
 }
 
 Tensor masked_select(const Tensor& x, const Tensor& mask, Site at) {
   tape::Op op("masked_select", at);
-  TANTU_CHECK(mask.dtype() == kBool, DTypeError, "masked_select: expected BoolTensor for mask, but got {}", mask.dtype());
+  TANTU_CHECK(mask.dtype() == kBool, DTypeError, "masked_select: expected BoolTensor for mask, but got {}",
+              mask.dtype());
   const Shape shape = broadcast_shapes("masked_select", x.sizes(), mask.sizes());
   return index(x.expand(shape), {mask.expand(shape)});
 }
@@ -109,8 +113,14 @@ Tensor nonzero(const Tensor& x, Site at) {
   return y;
 }
 
-Tensor Tensor::masked_fill(const Tensor& mask, const Operand& value, Site at) const { return tantu::masked_fill(*this, mask, value, at); }
-Tensor& Tensor::masked_fill_(const Tensor& mask, const Operand& value, Site at) { return tantu::masked_fill_(*this, mask, value, at); }
-Tensor Tensor::nonzero(Site at) const { return tantu::nonzero(*this, at); }
+Tensor Tensor::masked_fill(const Tensor& mask, const Operand& value, Site at) const {
+  return tantu::masked_fill(*this, mask, value, at);
+}
+Tensor& Tensor::masked_fill_(const Tensor& mask, const Operand& value, Site at) {
+  return tantu::masked_fill_(*this, mask, value, at);
+}
+Tensor Tensor::nonzero(Site at) const {
+  return tantu::nonzero(*this, at);
+}
 
 }  // namespace tantu

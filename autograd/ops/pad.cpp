@@ -21,17 +21,20 @@ Shape padded_shape(const Tensor& x, const std::vector<int64_t>& pads) {
   const int rank = x.sizes().size();
   TANTU_CHECK(pads.size() % 2 == 0, ShapeError, "pad: Padding length must be divisible by 2, but got {}", pads.size());
   TANTU_CHECK(pads.size() <= 2 * static_cast<size_t>(rank), ShapeError,
-              "pad: Padding length should be less than or equal to two times the input dimension but got padding length {} and input of "
+              "pad: Padding length should be less than or equal to two times the input dimension but got padding "
+              "length {} and input of "
               "dimension {}",
               pads.size(), rank);
   Shape out;
   for (int d = 0; d < rank; ++d) {
     const int64_t n = x.sizes()[d], before = pad_before(pads, rank, d), after = pad_after(pads, rank, d);
     int64_t total = 0;
-    TANTU_CHECK(!__builtin_add_overflow(n, before, &total) && !__builtin_add_overflow(total, after, &total) && total >= 0 &&
-                    before >= -n && after >= -n,
-                ShapeError, "pad: The input size {}, plus negative padding {} and {} resulted in a negative output size, at dimension {}",
-                n, before, after, d);
+    TANTU_CHECK(
+        !__builtin_add_overflow(n, before, &total) && !__builtin_add_overflow(total, after, &total) && total >= 0 &&
+            before >= -n && after >= -n,
+        ShapeError,
+        "pad: The input size {}, plus negative padding {} and {} resulted in a negative output size, at dimension {}",
+        n, before, after, d);
     out.push_back(total);
   }
   return out;
@@ -41,7 +44,8 @@ Shape padded_shape(const Tensor& x, const std::vector<int64_t>& pads) {
 Tensor inside(Tensor t, const std::vector<int64_t>& pads, int sign) {
   const int rank = t.sizes().size();
   for (int d = 0; d < rank; ++d) {
-    const int64_t before = std::max<int64_t>(0, sign * pad_before(pads, rank, d)), after = std::max<int64_t>(0, sign * pad_after(pads, rank, d));
+    const int64_t before = std::max<int64_t>(0, sign * pad_before(pads, rank, d)),
+                  after = std::max<int64_t>(0, sign * pad_after(pads, rank, d));
     if (before + after > 0) t = narrow(t, d, before, t.sizes()[d] - before - after);
   }
   return t;
@@ -62,7 +66,8 @@ Tensor pad_constant(const Tensor& x, const std::vector<int64_t>& pads, double va
   return y;
 }
 
-// Where position i of the padded dimension, counted from x's first element, comes from; [low, high) is left by the cuts.
+// Where position i of the padded dimension, counted from x's first element, comes from; [low, high) is left by the
+// cuts.
 int64_t source_of(std::string_view mode, int64_t i, int64_t n, int64_t low, int64_t high) {
   if (mode == "replicate") return std::clamp<int64_t>(i, 0, n - 1);
   if (mode == "circular") return i < low ? i + (high - low) : i >= high ? i - (high - low) : i;
@@ -72,13 +77,16 @@ int64_t source_of(std::string_view mode, int64_t i, int64_t n, int64_t low, int6
 // For each position of padded dimension d, where it comes from; shaped to broadcast with those of other dimensions.
 Tensor sources(const Tensor& x, int d, int64_t before, int64_t after, std::string_view mode) {
   const int64_t n = x.sizes()[d];
-  TANTU_CHECK(n > 0, ShapeError, "pad: Expected non-zero size in dimension {} for {} padding, but got {}", d, mode, x.sizes());
+  TANTU_CHECK(n > 0, ShapeError, "pad: Expected non-zero size in dimension {} for {} padding, but got {}", d, mode,
+              x.sizes());
   TANTU_CHECK(mode != "reflect" || (before < n && after < n), ShapeError,
-              "pad: Padding size should be less than the corresponding input dimension, but got: padding ({}, {}) at dimension {} of input {}",
+              "pad: Padding size should be less than the corresponding input dimension, but got: padding ({}, {}) at "
+              "dimension {} of input {}",
               before, after, d, x.sizes());
   const int64_t low = std::max<int64_t>(0, -before), high = std::min(n, n + after);
   TANTU_CHECK(mode != "circular" || (before <= high - low && after <= high - low), ShapeError,
-              "pad: Padding value causes wrapping around more than once: ({}, {}) at dimension {} of input {}", before, after, d, x.sizes());
+              "pad: Padding value causes wrapping around more than once: ({}, {}) at dimension {} of input {}", before,
+              after, d, x.sizes());
   std::vector<int64_t> from;
   for (int64_t i = -before; i < n + after; ++i) from.push_back(source_of(mode, i, n, low, high));
   Shape shape = Dims::filled(x.sizes().size() - d, 1);
@@ -98,7 +106,8 @@ Tensor pad(const Tensor& x, const std::vector<int64_t>& pads, std::string_view m
   const int rank = x.sizes().size(), first = rank - static_cast<int>(pads.size() / 2);
   if (first == rank) return clone(x);
   IndexList indices{Ellipsis};
-  for (int d = first; d < rank; ++d) indices.push_back(sources(x, d, pad_before(pads, rank, d), pad_after(pads, rank, d), mode));
+  for (int d = first; d < rank; ++d)
+    indices.push_back(sources(x, d, pad_before(pads, rank, d), pad_after(pads, rank, d), mode));
   return index(x, indices);
 }
 

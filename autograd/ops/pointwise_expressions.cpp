@@ -5,7 +5,8 @@
 #include <array>
 #include <utility>
 
-// The derivatives of the rows as tensor expressions, for create_graph: the text of kernels/pointwise.def with V = Tensor.
+// The derivatives of the rows as tensor expressions, for create_graph: the text of kernels/pointwise.def with V =
+// Tensor.
 namespace tantu::pointwise {
 
 namespace {
@@ -33,7 +34,8 @@ constexpr Entry entry() {
   Entry e;
   [&]<int... I>(std::integer_sequence<int, I...>) {
     (add_expression<row, I>(e), ...);
-  }(std::make_integer_sequence<int, RowOf<row>::arity>{});
+  }
+  (std::make_integer_sequence<int, RowOf<row>::arity>{});
   return e;
 }
 

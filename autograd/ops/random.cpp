@@ -18,8 +18,8 @@ class Draw {
  public:
   Draw(const char* op, Device device, const std::optional<Generator>& given)
       : generator_(given ? *given : default_generator(device)), lock_(generator_) {
-    TANTU_CHECK(generator_.device() == device, DeviceError, "{}: Expected a '{}' device type for generator but found '{}'",
-                op, device, generator_.device());
+    TANTU_CHECK(generator_.device() == device, DeviceError,
+                "{}: Expected a '{}' device type for generator but found '{}'", op, device, generator_.device());
   }
   Generator& operator*() { return generator_; }
 
@@ -41,9 +41,11 @@ double highest(DType dtype) {
 
 void check_uniform(const char* op, DType dtype, double from, double to) {
   check_floating(op, dtype);
-  TANTU_CHECK(std::isfinite(from) && std::isfinite(to) && std::abs(from) <= highest(dtype) && std::abs(to) <= highest(dtype),
-              ValueError, "{}: bounds must be finite in {}, but got [{}, {})", op, dtype, from, to);
-  TANTU_CHECK(from <= to, ValueError, "{}: expects to return a [from, to) range, but found from={} > to={}", op, from, to);
+  TANTU_CHECK(
+      std::isfinite(from) && std::isfinite(to) && std::abs(from) <= highest(dtype) && std::abs(to) <= highest(dtype),
+      ValueError, "{}: bounds must be finite in {}, but got [{}, {})", op, dtype, from, to);
+  TANTU_CHECK(from <= to, ValueError, "{}: expects to return a [from, to) range, but found from={} > to={}", op, from,
+              to);
   TANTU_CHECK(to - from <= highest(dtype), ValueError, "{}: expects to-from <= {}, but found to={} and from={}", op,
               highest(dtype), to, from);
 }
@@ -65,11 +67,11 @@ void check_values(const Tensor& x, const char* text, Pass&& pass) {
 // The integers a dtype can count without a gap, or, for a floating one, reach at all.
 void check_integer(const char* op, const char* which, DType dtype, int64_t value) {
   const double limit = dtype == kFloat16 ? 65504.0 : std::numeric_limits<double>::infinity();
-  const bool fits = is_floating(dtype)  ? std::abs(static_cast<double>(value)) <= limit
-                    : dtype == kInt64   ? true
-                    : dtype == kInt32   ? value == static_cast<int32_t>(value)
-                    : dtype == kUInt8   ? value == static_cast<uint8_t>(value)
-                                        : value == 0 || value == 1;
+  const bool fits = is_floating(dtype) ? std::abs(static_cast<double>(value)) <= limit
+                    : dtype == kInt64  ? true
+                    : dtype == kInt32  ? value == static_cast<int32_t>(value)
+                    : dtype == kUInt8  ? value == static_cast<uint8_t>(value)
+                                       : value == 0 || value == 1;
   TANTU_CHECK(fits, ValueError, "{}: {} is out of bounds for {} ({})", op, which, dtype, value);
 }
 
@@ -80,7 +82,8 @@ double as_dtype(DType dtype, int64_t value) {
                               : static_cast<double>(float(float16(static_cast<float>(value))));
 }
 
-// Floating types skip integers above 2^digits: a bound that would round out of [low, high) moves inwards, as PyTorch's does.
+// Floating types skip integers above 2^digits: a bound that would round out of [low, high) moves inwards, as PyTorch's
+// does.
 void shrink_to_dtype(DType dtype, int64_t& low, int64_t& high) {
   const int digits = dtype == kFloat64 ? 53 : dtype == kFloat32 ? 24 : dtype == kFloat16 ? 11 : 8;
   const auto gap = [&](int64_t v) {
@@ -93,13 +96,15 @@ void shrink_to_dtype(DType dtype, int64_t& low, int64_t& high) {
 }
 
 uint64_t check_integers(const char* op, DType dtype, int64_t& low, int64_t high) {
-  TANTU_CHECK(low < high, ValueError, "{}: expects 'from' to be less than 'to', but got from={} >= to={}", op, low, high);
+  TANTU_CHECK(low < high, ValueError, "{}: expects 'from' to be less than 'to', but got from={} >= to={}", op, low,
+              high);
   check_integer(op, "from", dtype, low);
   check_integer(op, "to - 1", dtype, high - 1);
   if (is_floating(dtype)) {
     shrink_to_dtype(dtype, low, high);
     TANTU_CHECK(low < high, ValueError,
-                "{}: expects 'from' casted to dtype to be less than 'to' casted to dtype, but got from={} >= to={}", op, low, high);
+                "{}: expects 'from' casted to dtype to be less than 'to' casted to dtype, but got from={} >= to={}", op,
+                low, high);
   }
   return static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
 }
@@ -115,13 +120,13 @@ Tensor filled(const char* op, Tensor y, const std::optional<Generator>& generato
 
 // Fills y in place. What it was has no influence on what it becomes, so its gradient is zero.
 template <class F>
-Tensor& refilled(const char* op, const char* grad_name, Tensor& y, const std::optional<Generator>& generator, F&& fill) {
+Tensor& refilled(const char* op, const char* grad_name, Tensor& y, const std::optional<Generator>& generator,
+                 F&& fill) {
   tape::check_inplace(op, y);
   filled(op, y, generator, false, fill);
   if (tape::wants(y))
     tape::record_inplace(grad_name, y, {y}, {}, [](tape::Backward& b) { return TensorList{zeros_like(b.grad())}; });
-  else
-    tape::written(y);
+  else tape::written(y);
   return y;
 }
 
@@ -186,14 +191,16 @@ Tensor randn_like(const Tensor& x, std::optional<Generator> generator, Site at) 
   return filled("randn_like", make_like("randn_like", x), generator, false, normal_of(0, 1));
 }
 
-Tensor randint(int64_t low, int64_t high, const Shape& sizes, const TensorOptions& options, std::optional<Generator> generator,
-               Site at) {
+Tensor randint(int64_t low, int64_t high, const Shape& sizes, const TensorOptions& options,
+               std::optional<Generator> generator, Site at) {
   tape::Op op("randint", at);
   const uint64_t range = check_integers("randint", options.dtype.value_or(kInt64), low, high);
-  return filled("randint", make("randint", sizes, options, kInt64), generator, options.requires_grad, integers_of(low, range));
+  return filled("randint", make("randint", sizes, options, kInt64), generator, options.requires_grad,
+                integers_of(low, range));
 }
 
-Tensor randint(int64_t high, const Shape& sizes, const TensorOptions& options, std::optional<Generator> generator, Site at) {
+Tensor randint(int64_t high, const Shape& sizes, const TensorOptions& options, std::optional<Generator> generator,
+               Site at) {
   return randint(0, high, sizes, options, std::move(generator), at);
 }
 
@@ -203,19 +210,21 @@ Tensor randperm(int64_t n, const TensorOptions& options, std::optional<Generator
   TANTU_CHECK(n >> 32 == 0, ValueError, "randperm: n must be below 2^32, got {}", n);
   const DType dtype = options.dtype.value_or(kInt64);
   if (n > 0 && !is_floating(dtype)) check_integer("randperm", "n - 1", dtype, n - 1);
-  const Tensor y = filled("randperm", make("randperm", {n}, {.dtype = kInt64, .device = options.device}), generator, false,
-                          [](CpuContext& ctx, View view, Generator& g) { random_permutation(ctx, view, g); });
+  const Tensor y = filled("randperm", make("randperm", {n}, {.dtype = kInt64, .device = options.device}), generator,
+                          false, [](CpuContext& ctx, View view, Generator& g) { random_permutation(ctx, view, g); });
   return y.to(dtype);
 }
 
 Tensor bernoulli(const Tensor& p, std::optional<Generator> generator, Site at) {
   tape::Op op("bernoulli", at);
   check_floating("bernoulli", p.dtype());
-  check_values(p, "bernoulli: expects every p to be in [0, 1], but got p={}", [](double v) { return v >= 0 && v <= 1; });
+  check_values(p, "bernoulli: expects every p to be in [0, 1], but got p={}",
+               [](double v) { return v >= 0 && v <= 1; });
   Tensor y = filled("bernoulli", make_like("bernoulli", p), generator, false,
                     [&](CpuContext& ctx, View view, Generator& g) { random_bernoulli_each(ctx, p.in(), view, g); });
   if (tape::wants(p))
-    tape::record("BernoulliBackward0", {&y}, {p}, {}, [](tape::Backward& b) { return TensorList{zeros_like(b.grad())}; });
+    tape::record("BernoulliBackward0", {&y}, {p}, {},
+                 [](tape::Backward& b) { return TensorList{zeros_like(b.grad())}; });
   return y;
 }
 
@@ -256,8 +265,8 @@ Tensor normal(double mean, const Tensor& std, std::optional<Generator> generator
   return add(mul(randn_like(std, std::move(generator)), std), mean);
 }
 
-Tensor normal(double mean, double std, const Shape& sizes, const TensorOptions& options, std::optional<Generator> generator,
-              Site at) {
+Tensor normal(double mean, double std, const Shape& sizes, const TensorOptions& options,
+              std::optional<Generator> generator, Site at) {
   tape::Op op("normal", at);
   check_floating("normal", options.dtype.value_or(kFloat32));
   check_std("normal", std);
@@ -266,13 +275,15 @@ Tensor normal(double mean, double std, const Shape& sizes, const TensorOptions& 
 
 Tensor multinomial(const Tensor& p, int64_t samples, bool replacement, std::optional<Generator> generator, Site at) {
   tape::Op op("multinomial", at);
-  TANTU_CHECK(p.dim() == 1 || p.dim() == 2, ShapeError, "multinomial: prob_dist must be 1 or 2 dim, but is {}", p.sizes());
+  TANTU_CHECK(p.dim() == 1 || p.dim() == 2, ShapeError, "multinomial: prob_dist must be 1 or 2 dim, but is {}",
+              p.sizes());
   TANTU_CHECK(is_floating(p.dtype()), DTypeError,
               "multinomial: only supports floating-point dtypes for input, but got {}", p.dtype());
   TANTU_CHECK(samples > 0, ValueError, "multinomial: cannot sample n_sample <= 0 samples (got {})", samples);
   const int64_t categories = p.size(-1);
   TANTU_CHECK(replacement || samples <= categories, ValueError,
-              "multinomial: cannot sample n_sample > prob_dist.size(-1) samples without replacement ({} > {})", samples, categories);
+              "multinomial: cannot sample n_sample > prob_dist.size(-1) samples without replacement ({} > {})", samples,
+              categories);
   TANTU_CHECK(categories > 0 && categories <= int64_t{1} << 24, ValueError,
               "multinomial: number of categories must be in [1, 2^24], but is {}", categories);
   const Tensor weights = p.detach().dim() == 1 ? p.detach().unsqueeze(0) : p.detach();
@@ -281,12 +292,13 @@ Tensor multinomial(const Tensor& p, int64_t samples, bool replacement, std::opti
   for (const int64_t positive : (weights != 0).sum(1).to_vector<int64_t>()) {
     TANTU_CHECK(positive > 0, ValueError, "multinomial: invalid multinomial distribution (sum of probabilities <= 0)");
     TANTU_CHECK(replacement || positive >= samples, ValueError,
-                "multinomial: cannot draw {} samples without replacement from a row with {} non-zero weights", samples, positive);
+                "multinomial: cannot draw {} samples without replacement from a row with {} non-zero weights", samples,
+                positive);
   }
-  const Tensor y = filled("multinomial", make("multinomial", {weights.size(0), samples}, {.dtype = kInt64, .device = p.device()}),
-                          generator, false, [&](CpuContext& ctx, View view, Generator& g) {
-                            random_multinomial(ctx, weights.in(), view, replacement, g);
-                          });
+  const Tensor y = filled(
+      "multinomial", make("multinomial", {weights.size(0), samples}, {.dtype = kInt64, .device = p.device()}),
+      generator, false,
+      [&](CpuContext& ctx, View view, Generator& g) { random_multinomial(ctx, weights.in(), view, replacement, g); });
   return p.dim() == 1 ? y.view({samples}) : y;
 }
 

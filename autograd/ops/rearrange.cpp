@@ -40,16 +40,19 @@ Tensor repeat(const Tensor& x, const Dims& counts, Site at) {
   tape::Op op("repeat", at);
   const int rank = counts.size(), lead = rank - x.sizes().size();
   TANTU_CHECK(lead >= 0, ShapeError,
-              "repeat: Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor (counts {}, tensor {})",
+              "repeat: Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor "
+              "(counts {}, tensor {})",
               counts, x.sizes());
   // Each dimension that is repeated becomes two, (count, size), of which the first is expanded.
   std::vector<int64_t> before, after;
   Shape out;
   for (int d = 0; d < rank; ++d) {
     const int64_t size = d < lead ? 1 : x.sizes()[d - lead];
-    TANTU_CHECK(counts[d] >= 0, ShapeError, "repeat: Trying to create tensor with negative dimension {}: counts {}", counts[d] * size, counts);
+    TANTU_CHECK(counts[d] >= 0, ShapeError, "repeat: Trying to create tensor with negative dimension {}: counts {}",
+                counts[d] * size, counts);
     int64_t total = 0;
-    TANTU_CHECK(!__builtin_mul_overflow(size, counts[d], &total), ShapeError, "repeat: counts {} of {} are too many elements", counts, x.sizes());
+    TANTU_CHECK(!__builtin_mul_overflow(size, counts[d], &total), ShapeError,
+                "repeat: counts {} of {} are too many elements", counts, x.sizes());
     out.push_back(total);
     if (counts[d] != 1) {
       before.push_back(1);
@@ -61,11 +64,14 @@ Tensor repeat(const Tensor& x, const Dims& counts, Site at) {
     }
   }
   checked_numel("repeat", out);
-  if (before.size() <= static_cast<size_t>(kMaxDims)) return view(clone(expand(view(reshape(x, x.sizes()), before), after)), out);
+  if (before.size() <= static_cast<size_t>(kMaxDims))
+    return view(clone(expand(view(reshape(x, x.sizes()), before), after)), out);
   Tensor y = x;
   for (int d = 0; d < lead; ++d) y = y.unsqueeze(0);
   for (int d = 0; d < rank; ++d)
-    y = counts[d] == 0 ? narrow(y, d, 0, 0) : counts[d] == 1 ? y : cat(TensorList(static_cast<size_t>(counts[d]), y), d);
+    y = counts[d] == 0   ? narrow(y, d, 0, 0)
+        : counts[d] == 1 ? y
+                         : cat(TensorList(static_cast<size_t>(counts[d]), y), d);
   return y;
 }
 
@@ -90,7 +96,8 @@ Tensor flip(const Tensor& x, const Dims& dims, Site at) {
     on_device(x.device(), "flip", [&](auto& ctx) { copy(ctx, from, y.out()); });
   }
   if (tape::wants(x))
-    tape::record("FlipBackward0", {&y}, {x}, {}, [dims](tape::Backward& b) { return TensorList{flip(b.grad(), dims)}; });
+    tape::record("FlipBackward0", {&y}, {x}, {},
+                 [dims](tape::Backward& b) { return TensorList{flip(b.grad(), dims)}; });
   return y;
 }
 
@@ -98,8 +105,8 @@ Tensor roll(const Tensor& x, const Dims& shifts, const Dims& dims, Site at) {
   tape::Op op("roll", at);
   TANTU_CHECK(!shifts.empty(), ValueError, "roll: `shifts` required");
   if (dims.empty() && shifts.size() == 1) return view(roll(flatten(x), shifts, {0}), x.sizes());
-  TANTU_CHECK(dims.size() == shifts.size(), ShapeError, "roll: shifts and dimensions must align. shifts: {}, dims:{}", shifts.size(),
-              dims.size());
+  TANTU_CHECK(dims.size() == shifts.size(), ShapeError, "roll: shifts and dimensions must align. shifts: {}, dims:{}",
+              shifts.size(), dims.size());
   TANTU_CHECK(x.dim() > 0, IndexError, "roll: Dimension specified as {} but tensor has no dimensions", dims[0]);
   Tensor y = x.detach();
   {
@@ -113,7 +120,8 @@ Tensor roll(const Tensor& x, const Dims& shifts, const Dims& dims, Site at) {
       const int64_t n = x.size(dims[i]);
       back[i] = n == 0 ? 0 : -(shifts[i] % n);
     }
-    tape::record("RollBackward0", {&y}, {x}, {}, [back, dims](tape::Backward& b) { return TensorList{roll(b.grad(), back, dims)}; });
+    tape::record("RollBackward0", {&y}, {x}, {},
+                 [back, dims](tape::Backward& b) { return TensorList{roll(b.grad(), back, dims)}; });
   }
   return y;
 }
@@ -128,9 +136,17 @@ Tensor triu(const Tensor& x, int64_t diagonal, Site at) {
   return triangle("triu", "TriuBackward0", x, diagonal, false);
 }
 
-Tensor Tensor::repeat(const Dims& counts, Site at) const { return tantu::repeat(*this, counts, at); }
-Tensor Tensor::flip(const Dims& dims, Site at) const { return tantu::flip(*this, dims, at); }
-Tensor Tensor::tril(int64_t diagonal, Site at) const { return tantu::tril(*this, diagonal, at); }
-Tensor Tensor::triu(int64_t diagonal, Site at) const { return tantu::triu(*this, diagonal, at); }
+Tensor Tensor::repeat(const Dims& counts, Site at) const {
+  return tantu::repeat(*this, counts, at);
+}
+Tensor Tensor::flip(const Dims& dims, Site at) const {
+  return tantu::flip(*this, dims, at);
+}
+Tensor Tensor::tril(int64_t diagonal, Site at) const {
+  return tantu::tril(*this, diagonal, at);
+}
+Tensor Tensor::triu(int64_t diagonal, Site at) const {
+  return tantu::triu(*this, diagonal, at);
+}
 
 }  // namespace tantu

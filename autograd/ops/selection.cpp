@@ -10,7 +10,9 @@ namespace tantu {
 
 namespace {
 
-bool is_mask(const Tensor& t) { return t.dtype() == kBool || t.dtype() == kUInt8; }
+bool is_mask(const Tensor& t) {
+  return t.dtype() == kBool || t.dtype() == kUInt8;
+}
 
 // How many dimensions of x an entry uses up.
 int consumed(const Index& entry) {
@@ -34,7 +36,8 @@ void check_entries(const char* op, const Tensor& x, const IndexList& indices) {
     used += consumed(entry);
     ellipses += entry.kind() == Index::Kind::Ellipsis;
   }
-  TANTU_CHECK(used <= x.dim(), IndexError, "{}: too many indices for tensor of dimension {} (got {})", op, x.dim(), used);
+  TANTU_CHECK(used <= x.dim(), IndexError, "{}: too many indices for tensor of dimension {} (got {})", op, x.dim(),
+              used);
   TANTU_CHECK(ellipses <= 1, IndexError, "{}: an index can only have a single ellipsis ('...')", op);
 }
 
@@ -67,17 +70,18 @@ Selection::Selection(const char* op, const Tensor& x, const IndexList& indices) 
   };
   const auto take = [&](int64_t position) {
     const int64_t n = view.sizes()[dim];
-    TANTU_CHECK(position >= -n && position < n, IndexError, "{}: index {} is out of bounds for dimension {} with size {}", op,
-                position, source, n);
+    TANTU_CHECK(position >= -n && position < n, IndexError,
+                "{}: index {} is out of bounds for dimension {} with size {}", op, position, source, n);
     view = view.select(dim, position);
     ++source;
   };
   const auto add_mask = [&](const Tensor& mask) {
     const int rank = mask.sizes().size();
     for (int i = 0; i < rank; ++i)
-      TANTU_CHECK(mask.sizes()[i] == view.sizes()[dim + i], IndexError,
-                  "{}: The shape of the mask {} at index {} does not match the shape of the indexed tensor {} at index {}", op,
-                  mask.sizes(), i, x.sizes(), source + i);
+      TANTU_CHECK(
+          mask.sizes()[i] == view.sizes()[dim + i], IndexError,
+          "{}: The shape of the mask {} at index {} does not match the shape of the indexed tensor {} at index {}", op,
+          mask.sizes(), i, x.sizes(), source + i);
     if (rank > 1 && view.is_contiguous()) {  // the mask's dimensions can be one
       view = view.flatten(dim, dim + rank - 1);
       picks.set(dim++, flat_nonzero(mask), source);
@@ -133,7 +137,8 @@ PickPlan::PickPlan(const char* op, const Tensor& x, const Picks& picks) {
     try {
       common = broadcast_shapes(op, common, index.sizes());
     } catch (const ShapeError&) {
-      throw IndexError(fmt::format("{}: shape mismatch: indexing tensors could not be broadcast together with shapes {}", op, shapes));
+      throw IndexError(fmt::format(
+          "{}: shape mismatch: indexing tensors could not be broadcast together with shapes {}", op, shapes));
     }
   }
   plan.op = op;

@@ -18,13 +18,15 @@ Shape infer_shape(const char* op, int64_t elements, const Shape& shape) {
       continue;
     }
     TANTU_CHECK(shape[i] >= 0, ShapeError, "{}: invalid shape dimension {} in {}", op, shape[i], shape);
-    TANTU_CHECK(!__builtin_mul_overflow(known, shape[i], &known), ShapeError, "{}: {} has too many elements", op, shape);
+    TANTU_CHECK(!__builtin_mul_overflow(known, shape[i], &known), ShapeError, "{}: {} has too many elements", op,
+                shape);
   }
   if (unknown >= 0) {
-    TANTU_CHECK(known != 0, ShapeError,
-                "{}: cannot reshape tensor of {} elements into shape {} because the unspecified dimension size -1 can be "
-                "any value and is ambiguous",
-                op, elements, shape);
+    TANTU_CHECK(
+        known != 0, ShapeError,
+        "{}: cannot reshape tensor of {} elements into shape {} because the unspecified dimension size -1 can be "
+        "any value and is ambiguous",
+        op, elements, shape);
     out[unknown] = elements / known;
     known *= out[unknown];
   }
@@ -32,8 +34,8 @@ Shape infer_shape(const char* op, int64_t elements, const Shape& shape) {
   return out;
 }
 
-// Strides that show x as `shape` without moving an element, if there are any. x's dimensions fall into runs that lie one
-// within the other; every run must be made of whole dimensions of `shape`.
+// Strides that show x as `shape` without moving an element, if there are any. x's dimensions fall into runs that lie
+// one within the other; every run must be made of whole dimensions of `shape`.
 std::optional<Strides> strides_for(const Tensor& x, const Shape& shape) {
   if (x.is_contiguous() || x.numel() == 0) return contiguous_strides(shape);
   Shape runs;  // innermost first
@@ -77,10 +79,11 @@ Tensor view(const Tensor& x, const Shape& shape, Site at) {
   tape::Op op("view", at);
   const Shape out = infer_shape("view", x.numel(), shape);
   const auto strides = strides_for(x, out);
-  TANTU_CHECK(strides, ShapeError,
-              "view: view size is not compatible with input tensor's size and stride (at least one dimension spans across "
-              "two contiguous subspaces). Use .reshape(...) instead: view size {}, input size {}, stride {}",
-              shape, x.sizes(), x.strides());
+  TANTU_CHECK(
+      strides, ShapeError,
+      "view: view size is not compatible with input tensor's size and stride (at least one dimension spans across "
+      "two contiguous subspaces). Use .reshape(...) instead: view size {}, input size {}, stride {}",
+      shape, x.sizes(), x.strides());
   return shown_as(x, "ViewBackward0", out, *strides);
 }
 
@@ -95,7 +98,8 @@ Tensor flatten(const Tensor& x, int64_t start_dim, int64_t end_dim, Site at) {
   tape::Op op("flatten", at);
   const int rank = x.sizes().size();
   const int first = wrap_dim("flatten", start_dim, rank), last = wrap_dim("flatten", end_dim, rank);
-  TANTU_CHECK(first <= last, ValueError, "flatten: start_dim cannot come after end_dim, but got {} and {}", start_dim, end_dim);
+  TANTU_CHECK(first <= last, ValueError, "flatten: start_dim cannot come after end_dim, but got {} and {}", start_dim,
+              end_dim);
   if (rank == 0) return reshape(x, {1});
   Shape shape;
   int64_t merged = 1;
@@ -186,23 +190,26 @@ Tensor movedim(const Tensor& x, const Dims& source, const Dims& destination, Sit
 Tensor expand(const Tensor& x, const Shape& shape, Site at) {
   tape::Op op("expand", at);
   const int lead = shape.size() - x.sizes().size();
-  TANTU_CHECK(lead >= 0, ShapeError,
-              "expand: the number of sizes provided ({}) must be greater or equal to the number of dimensions in the tensor "
-              "({}): sizes {}, tensor {}",
-              shape.size(), x.sizes().size(), shape, x.sizes());
+  TANTU_CHECK(
+      lead >= 0, ShapeError,
+      "expand: the number of sizes provided ({}) must be greater or equal to the number of dimensions in the tensor "
+      "({}): sizes {}, tensor {}",
+      shape.size(), x.sizes().size(), shape, x.sizes());
   Shape out = shape;
   for (int i = 0; i < shape.size(); ++i) {
     const int64_t have = i < lead ? 1 : x.sizes()[i - lead];
     if (shape[i] == -1) {
       TANTU_CHECK(i >= lead, ShapeError,
-                  "expand: The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {} (sizes {})",
+                  "expand: The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {} "
+                  "(sizes {})",
                   i, shape);
       out[i] = have;
     }
-    TANTU_CHECK(out[i] == have || (have == 1 && out[i] >= 0), ShapeError,
-                "expand: The expanded size of the tensor ({}) must match the existing size ({}) at non-singleton dimension {}. "
-                "Target sizes: {}. Tensor sizes: {}",
-                shape[i], have, i, shape, x.sizes());
+    TANTU_CHECK(
+        out[i] == have || (have == 1 && out[i] >= 0), ShapeError,
+        "expand: The expanded size of the tensor ({}) must match the existing size ({}) at non-singleton dimension {}. "
+        "Target sizes: {}. Tensor sizes: {}",
+        shape[i], have, i, shape, x.sizes());
   }
   return view_of(x, "ExpandBackward0", out, broadcast_strides(x.sizes(), x.strides(), out), x.storage_offset(),
                  [](const Tensor& g, const Shape& from) { return sum_to_size(g, from); });
@@ -243,21 +250,39 @@ Tensor unsqueeze(const Tensor& x, int64_t dim, Site at) {
   return shown_as(x, "UnsqueezeBackward0", sizes, strides);
 }
 
-Tensor Tensor::view(const Shape& shape, Site at) const { return tantu::view(*this, shape, at); }
-Tensor Tensor::reshape(const Shape& shape, Site at) const { return tantu::reshape(*this, shape, at); }
+Tensor Tensor::view(const Shape& shape, Site at) const {
+  return tantu::view(*this, shape, at);
+}
+Tensor Tensor::reshape(const Shape& shape, Site at) const {
+  return tantu::reshape(*this, shape, at);
+}
 Tensor Tensor::flatten(int64_t start_dim, int64_t end_dim, Site at) const {
   return tantu::flatten(*this, start_dim, end_dim, at);
 }
-Tensor Tensor::transpose(int64_t dim0, int64_t dim1, Site at) const { return tantu::transpose(*this, dim0, dim1, at); }
+Tensor Tensor::transpose(int64_t dim0, int64_t dim1, Site at) const {
+  return tantu::transpose(*this, dim0, dim1, at);
+}
 Tensor Tensor::t(Site at) const {
   TANTU_CHECK(dim() <= 2, ShapeError, "t: expects a tensor with <= 2 dimensions, but self is {}D", dim());
   return tantu::transpose(*this, 0, dim() < 2 ? 0 : 1, at);
 }
-Tensor Tensor::permute(const Dims& dims, Site at) const { return tantu::permute(*this, dims, at); }
-Tensor Tensor::expand(const Shape& shape, Site at) const { return tantu::expand(*this, shape, at); }
-Tensor Tensor::expand_as(const Tensor& other, Site at) const { return tantu::expand(*this, other.sizes(), at); }
-Tensor Tensor::squeeze(Site at) const { return tantu::squeeze(*this, at); }
-Tensor Tensor::squeeze(int64_t dim, Site at) const { return tantu::squeeze(*this, dim, at); }
-Tensor Tensor::unsqueeze(int64_t dim, Site at) const { return tantu::unsqueeze(*this, dim, at); }
+Tensor Tensor::permute(const Dims& dims, Site at) const {
+  return tantu::permute(*this, dims, at);
+}
+Tensor Tensor::expand(const Shape& shape, Site at) const {
+  return tantu::expand(*this, shape, at);
+}
+Tensor Tensor::expand_as(const Tensor& other, Site at) const {
+  return tantu::expand(*this, other.sizes(), at);
+}
+Tensor Tensor::squeeze(Site at) const {
+  return tantu::squeeze(*this, at);
+}
+Tensor Tensor::squeeze(int64_t dim, Site at) const {
+  return tantu::squeeze(*this, dim, at);
+}
+Tensor Tensor::unsqueeze(int64_t dim, Site at) const {
+  return tantu::unsqueeze(*this, dim, at);
+}
 
 }  // namespace tantu

@@ -9,7 +9,8 @@
 /// dimension or position outside of x, ShapeError for sizes that do not fit.
 namespace tantu {
 
-/// The same elements as `shape`; one size may be -1. ShapeError if the sizes do not fit or the strides do not allow a view.
+/// The same elements as `shape`; one size may be -1. ShapeError if the sizes do not fit or the strides do not allow a
+/// view.
 Tensor view(const Tensor& x, const Shape& shape, Site at = Site::here());
 /// A view if the strides allow one, else a copy.
 Tensor reshape(const Tensor& x, const Shape& shape, Site at = Site::here());
@@ -54,8 +55,8 @@ std::vector<Tensor> unbind(const Tensor& x, int64_t dim = 0, Site at = Site::her
 
 /// Any strided picture of x's storage; strides are not negative. ShapeError if it leaves the storage.
 Tensor as_strided(const Tensor& x, const Shape& sizes, const Strides& strides, int64_t offset, Site at = Site::here());
-/// The gradient of a base tensor with this geometry from `g`, the gradient of one strided picture of its storage. Elements
-/// shown more than once get the sum. Differentiable.
+/// The gradient of a base tensor with this geometry from `g`, the gradient of one strided picture of its storage.
+/// Elements shown more than once get the sum. Differentiable.
 Tensor as_strided_backward(const Tensor& g, const Shape& base_sizes, const Strides& base_strides, int64_t base_offset,
                            const Shape& sizes, const Strides& strides, int64_t offset);
 

@@ -15,7 +15,8 @@ int dim_of(const char* op, const Tensor& x, int64_t dim) {
 
 }  // namespace
 
-Tensor slice(const Tensor& x, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step, Site at) {
+Tensor slice(const Tensor& x, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step,
+             Site at) {
   tape::Op op("slice", at);
   const int d = dim_of("slice", x, dim);
   TANTU_CHECK(step > 0, ValueError, "slice: step must be positive, but got {}", step);
@@ -41,8 +42,8 @@ Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length, Site 
   TANTU_CHECK(start >= -n && start <= n, IndexError,
               "narrow: start out of range (expected to be in range of [{}, {}], but got {})", -n, n, start);
   const int64_t first = start < 0 ? start + n : start;
-  TANTU_CHECK(length <= n - first, IndexError, "narrow: start ({}) + length ({}) exceeds dimension size ({}) of dimension {}",
-              first, length, n, d);
+  TANTU_CHECK(length <= n - first, IndexError,
+              "narrow: start ({}) + length ({}) exceeds dimension size ({}) of dimension {}", first, length, n, d);
   return slice(x, d, first, first + length, 1);
 }
 
@@ -50,7 +51,8 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index, Site at) {
   tape::Op op("select", at);
   const int d = dim_of("select", x, dim);
   const int64_t n = x.sizes()[d];
-  TANTU_CHECK(index >= -n && index < n, IndexError, "select: index {} is out of bounds for dimension {} with size {}", index, d, n);
+  TANTU_CHECK(index >= -n && index < n, IndexError, "select: index {} is out of bounds for dimension {} with size {}",
+              index, d, n);
   const int64_t i = index < 0 ? index + n : index;
   Shape sizes = x.sizes();
   Strides strides = x.strides();
@@ -68,7 +70,8 @@ Tensor diagonal(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2, Sit
   const int i = dim_of("diagonal", x, dim1), j = wrap_dim("diagonal", dim2, rank);
   TANTU_CHECK(i != j, ValueError, "diagonal: diagonal dimensions cannot be identical {}, {}", dim1, dim2);
   const int64_t rows = x.sizes()[i], columns = x.sizes()[j];
-  const int64_t length = std::max<int64_t>(0, offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns));
+  const int64_t length =
+      std::max<int64_t>(0, offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns));
   Shape sizes = x.sizes();
   Strides strides = x.strides();
   const int64_t start = length == 0 ? 0 : offset >= 0 ? offset * strides[j] : -offset * strides[i];
@@ -79,9 +82,10 @@ Tensor diagonal(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2, Sit
   }
   sizes.push_back(length);
   strides.push_back(step);
-  return view_of(x, "DiagonalBackward0", sizes, strides, x.storage_offset() + start, [=](const Tensor& g, const Shape& from) {
-    return embed("DiagonalBackward0", g, from, [=](const Tensor& whole) { return diagonal(whole, offset, i, j); });
-  });
+  return view_of(
+      x, "DiagonalBackward0", sizes, strides, x.storage_offset() + start, [=](const Tensor& g, const Shape& from) {
+        return embed("DiagonalBackward0", g, from, [=](const Tensor& whole) { return diagonal(whole, offset, i, j); });
+      });
 }
 
 std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t dim, Site at) {
@@ -104,14 +108,16 @@ std::vector<Tensor> split_with_sizes(const Tensor& x, const std::vector<int64_t>
   const int64_t n = x.sizes()[d];
   int64_t left = n;
   for (int64_t size : sizes) {
-    TANTU_CHECK(size >= 0, ValueError, "split_with_sizes: expects split_sizes have only non-negative entries, but got {}", size);
+    TANTU_CHECK(size >= 0, ValueError,
+                "split_with_sizes: expects split_sizes have only non-negative entries, but got {}", size);
     left = size <= left ? left - size : -1;
     if (left < 0) break;
   }
-  TANTU_CHECK(left == 0, ShapeError,
-              "split_with_sizes: expects split_sizes to sum exactly to {} (input tensor's size at dimension {}), but got {} "
-              "sizes that do not",
-              n, d, sizes.size());
+  TANTU_CHECK(
+      left == 0, ShapeError,
+      "split_with_sizes: expects split_sizes to sum exactly to {} (input tensor's size at dimension {}), but got {} "
+      "sizes that do not",
+      n, d, sizes.size());
   std::vector<Tensor> parts;
   int64_t start = 0;
   for (int64_t size : sizes) {
@@ -141,15 +147,24 @@ std::vector<Tensor> unbind(const Tensor& x, int64_t dim, Site at) {
 Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length, Site at) const {
   return tantu::narrow(*this, dim, start, length, at);
 }
-Tensor Tensor::slice(int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step, Site at) const {
+Tensor Tensor::slice(int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step,
+                     Site at) const {
   return tantu::slice(*this, dim, start, end, step, at);
 }
-Tensor Tensor::select(int64_t dim, int64_t index, Site at) const { return tantu::select(*this, dim, index, at); }
+Tensor Tensor::select(int64_t dim, int64_t index, Site at) const {
+  return tantu::select(*this, dim, index, at);
+}
 Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2, Site at) const {
   return tantu::diagonal(*this, offset, dim1, dim2, at);
 }
-std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t dim, Site at) const { return tantu::chunk(*this, chunks, dim, at); }
-std::vector<Tensor> Tensor::split(int64_t size, int64_t dim, Site at) const { return tantu::split(*this, size, dim, at); }
-Tensor Tensor::operator[](int64_t index) const { return tantu::select(*this, 0, index); }
+std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t dim, Site at) const {
+  return tantu::chunk(*this, chunks, dim, at);
+}
+std::vector<Tensor> Tensor::split(int64_t size, int64_t dim, Site at) const {
+  return tantu::split(*this, size, dim, at);
+}
+Tensor Tensor::operator[](int64_t index) const {
+  return tantu::select(*this, 0, index);
+}
 
 }  // namespace tantu

@@ -14,9 +14,8 @@ Tensor view_of(const Tensor& x, const char* grad_name, const Shape& sizes, const
   Tensor y = make_view(x.impl().storage, x.dtype(), sizes, strides, offset);
   tape::note_view(y, x);
   if (tape::wants(x))
-    tape::record(grad_name, {&y}, {x}, {}, [from = x.sizes(), backward](tape::Backward& b) {
-      return TensorList{backward(b.grad(), from)};
-    });
+    tape::record(grad_name, {&y}, {x}, {},
+                 [from = x.sizes(), backward](tape::Backward& b) { return TensorList{backward(b.grad(), from)}; });
   return y;
 }
 

@@ -56,15 +56,22 @@ Scale scale_of(const std::vector<Curve>& curves, bool right) {
   return {std::floor(low / step) * step, std::ceil(high / step) * step, step};
 }
 
-double x_of(double x, double low, double high) { return kLeft + (kWidth - kLeft - kRight) * (high > low ? (x - low) / (high - low) : 0.5); }
-double y_of(double y, const Scale& s) { return kHeight - kBottom - (kHeight - kTop - kBottom) * (y - s.low) / (s.high - s.low); }
+double x_of(double x, double low, double high) {
+  return kLeft + (kWidth - kLeft - kRight) * (high > low ? (x - low) / (high - low) : 0.5);
+}
+double y_of(double y, const Scale& s) {
+  return kHeight - kBottom - (kHeight - kTop - kBottom) * (y - s.low) / (s.high - s.low);
+}
 
 void draw_scale(std::string& svg, const Scale& s, bool right, bool grid) {
   for (double v = s.low; v <= s.high + s.step / 2; v += s.step) {
     const double y = y_of(v, s);
-    if (grid) svg += fmt::format("<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>\n", kLeft, kWidth - kRight, y, y);
-    svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"{}\">{:.4g}</text>\n", right ? kWidth - kRight + 8 : kLeft - 8, y + 4,
-                       right ? "start" : "end", std::fabs(v) < s.step / 1e6 ? 0.0 : v);
+    if (grid)
+      svg += fmt::format("<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>\n", kLeft,
+                         kWidth - kRight, y, y);
+    svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"{}\">{:.4g}</text>\n",
+                       right ? kWidth - kRight + 8 : kLeft - 8, y + 4, right ? "start" : "end",
+                       std::fabs(v) < s.step / 1e6 ? 0.0 : v);
   }
 }
 
@@ -82,34 +89,39 @@ std::string line_chart(const std::string& title, const std::string& x_label, con
     }
   }
   const Scale left = scale_of(curves, false), right = scale_of(curves, true);
-  std::string svg = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" role=\"img\">\n<title>{}</title>\n", kWidth,
-                                kHeight, escape(title));
+  std::string svg =
+      fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" role=\"img\">\n<title>{}</title>\n",
+                  kWidth, kHeight, escape(title));
   svg += kStyle;
   svg += fmt::format("<text x=\"{}\" y=\"22\" font-weight=\"600\">{}</text>\n", kLeft, escape(title));
   draw_scale(svg, left, false, true);
   if (has_right) draw_scale(svg, right, true, false);
   svg += fmt::format("<path class=\"axis\" d=\"M{} {}V{}H{}{}\"/>\n", kLeft, kTop, kHeight - kBottom, kWidth - kRight,
                      has_right ? fmt::format("V{}", kTop) : "");
-  svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", kWidth / 2, kHeight - 8, escape(x_label));
-  svg += fmt::format("<text transform=\"translate(16 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n", kHeight / 2, escape(left_label));
+  svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", kWidth / 2, kHeight - 8,
+                     escape(x_label));
+  svg += fmt::format("<text transform=\"translate(16 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n", kHeight / 2,
+                     escape(left_label));
   if (has_right)
-    svg += fmt::format("<text transform=\"translate({} {}) rotate(90)\" text-anchor=\"middle\">{}</text>\n", kWidth - 14, kHeight / 2,
-                       escape(right_label));
+    svg += fmt::format("<text transform=\"translate({} {}) rotate(90)\" text-anchor=\"middle\">{}</text>\n",
+                       kWidth - 14, kHeight / 2, escape(right_label));
   for (int i = 0; i <= 5 && std::isfinite(low); ++i) {
     const double v = low + (high - low) * i / 5;
-    svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{:.3g}</text>\n", x_of(v, low, high), kHeight - kBottom + 20, v);
+    svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{:.3g}</text>\n", x_of(v, low, high),
+                       kHeight - kBottom + 20, v);
   }
   double legend = kLeft + 12;
   for (size_t i = 0; i < curves.size(); ++i) {
     const Curve& c = curves[i];
-    const std::string style = fmt::format("stroke=\"{}\" stroke-width=\"2\" fill=\"none\" stroke-dasharray=\"{}\"", kColors[i % 4], kDashes[i % 4]);
+    const std::string style = fmt::format("stroke=\"{}\" stroke-width=\"2\" fill=\"none\" stroke-dasharray=\"{}\"",
+                                          kColors[i % 4], kDashes[i % 4]);
     std::string points;
     for (size_t k = 0; k < std::min(c.x.size(), c.y.size()); ++k)
       if (std::isfinite(c.y[k]))
         points += fmt::format("{:.1f},{:.1f} ", x_of(c.x[k], low, high), y_of(c.y[k], c.right_axis ? right : left));
     svg += fmt::format("<polyline {} points=\"{}\"><title>{}</title></polyline>\n", style, points, escape(c.name));
-    svg += fmt::format("<line {} x1=\"{}\" x2=\"{}\" y1=\"36\" y2=\"36\"/><text x=\"{}\" y=\"40\">{}</text>\n", style, legend, legend + 26,
-                       legend + 32, escape(c.name));
+    svg += fmt::format("<line {} x1=\"{}\" x2=\"{}\" y1=\"36\" y2=\"36\"/><text x=\"{}\" y=\"40\">{}</text>\n", style,
+                       legend, legend + 26, legend + 32, escape(c.name));
     legend += 60 + 7.2 * static_cast<double>(c.name.size());
   }
   return svg + "</svg>\n";
@@ -118,24 +130,27 @@ std::string line_chart(const std::string& title, const std::string& x_label, con
 std::string image_sheet(const std::string& title, const std::vector<Thumbnail>& pictures, int side, int columns) {
   const int scale = 3, cell_w = side * scale + 28, cell_h = side * scale + 40;
   const int rows = (static_cast<int>(pictures.size()) + columns - 1) / columns;
-  std::string svg = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" role=\"img\">\n<title>{}</title>\n",
-                                columns * cell_w + 28, rows * cell_h + 48, escape(title));
+  std::string svg =
+      fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" role=\"img\">\n<title>{}</title>\n",
+                  columns * cell_w + 28, rows * cell_h + 48, escape(title));
   svg += kStyle;
   svg += fmt::format("<text x=\"28\" y=\"24\" font-weight=\"600\">{}</text>\n", escape(title));
   for (size_t i = 0; i < pictures.size(); ++i) {
     const int x0 = 28 + static_cast<int>(i) % columns * cell_w, y0 = 40 + static_cast<int>(i) / columns * cell_h;
-    svg += fmt::format("<g transform=\"translate({} {})\"><rect width=\"{}\" height=\"{}\" fill=\"#000\"/>\n", x0, y0, side * scale, side * scale);
+    svg += fmt::format("<g transform=\"translate({} {})\"><rect width=\"{}\" height=\"{}\" fill=\"#000\"/>\n", x0, y0,
+                       side * scale, side * scale);
     for (int r = 0; r < side; ++r)
       for (int c = 0; c < side;) {  // a run of equal grey is one rectangle
         const uint8_t grey = pictures[i].pixels[static_cast<size_t>(r * side + c)];
         int end = c + 1;
         while (end < side && pictures[i].pixels[static_cast<size_t>(r * side + end)] == grey) ++end;
         if (grey > 0)
-          svg += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"#{:02x}{:02x}{:02x}\"/>", c * scale, r * scale,
-                             (end - c) * scale, scale, grey, grey, grey);
+          svg += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"#{:02x}{:02x}{:02x}\"/>",
+                             c * scale, r * scale, (end - c) * scale, scale, grey, grey, grey);
         c = end;
       }
-    svg += fmt::format("\n<text y=\"{}\" font-size=\"11\">{}</text></g>\n", side * scale + 16, escape(pictures[i].caption));
+    svg += fmt::format("\n<text y=\"{}\" font-size=\"11\">{}</text></g>\n", side * scale + 16,
+                       escape(pictures[i].caption));
   }
   return svg + "</svg>\n";
 }
@@ -146,7 +161,8 @@ void write_file(const std::string& path, const std::string& text) {
   TANTU_CHECK(file, Error, "write_file: cannot open {}", temporary);
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const bool closed = std::fclose(file) == 0;
-  TANTU_CHECK(written && closed && std::rename(temporary.c_str(), path.c_str()) == 0, Error, "write_file: cannot write {}", path);
+  TANTU_CHECK(written && closed && std::rename(temporary.c_str(), path.c_str()) == 0, Error,
+              "write_file: cannot write {}", path);
 }
 
 }  // namespace examples

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstdint>
 
-/// Natural logarithm, sine and cosine of PyTorch's vectorised normal fill, one number at a time: the polynomials of the Cephes
-/// library (S. Moshier, 1989) in float32. Every line is one rounding per operation shown, so that a vector of them gives the
-/// same bits on any machine.
+/// Natural logarithm, sine and cosine of PyTorch's vectorised normal fill, one number at a time: the polynomials of the
+/// Cephes library (S. Moshier, 1989) in float32. Every line is one rounding per operation shown, so that a vector of
+/// them gives the same bits on any machine.
 namespace tantu::cpu {
 
 /// log(x) for x in (0, 1].

@@ -9,7 +9,8 @@ IndexReader::IndexReader(const IndexPlan& plan, const Strides& other)
   Strides* strides[kMaxDims + 2] = {&base_, &other_};
   for (int i = 0; i < plan.count; ++i) {
     const IndexPlan::Pick& from = plan.picks[static_cast<size_t>(i)];
-    picks_[static_cast<size_t>(i)] = {from.index.data, from.index.dtype == kInt64, from.index.strides, from.size, from.stride};
+    picks_[static_cast<size_t>(i)] = {from.index.data, from.index.dtype == kInt64, from.index.strides, from.size,
+                                      from.stride};
     strides[2 + i] = &picks_[static_cast<size_t>(i)].strides;
     extent_ += std::max<int64_t>(0, from.size - 1) * from.stride;
   }
@@ -29,7 +30,9 @@ void IndexReader::ramp(const Strides& strides, int64_t start, int64_t n, int64_t
   });
 }
 
-void IndexReader::others(int64_t start, int64_t n, int64_t* offsets) const { ramp(other_, start, n, offsets); }
+void IndexReader::others(int64_t start, int64_t n, int64_t* offsets) const {
+  ramp(other_, start, n, offsets);
+}
 
 // f(index pointer, step, n, first position) for each run of one index tensor.
 template <class F>
@@ -91,8 +94,9 @@ void IndexReader::fail(const Pick& pick, int64_t position, int64_t value) const 
     position /= plan_.sizes[d];
   }
   const size_t which = static_cast<size_t>(&pick - picks_.data());
-  throw IndexError(fmt::format("{}: index {} is out of bounds for dimension {} with size {} (at position {} of the index)",
-                               plan_.op, value, plan_.picks[which].dim, pick.size, at));
+  throw IndexError(
+      fmt::format("{}: index {} is out of bounds for dimension {} with size {} (at position {} of the index)", plan_.op,
+                  value, plan_.picks[which].dim, pick.size, at));
 }
 
 }  // namespace tantu::cpu

@@ -9,7 +9,8 @@ namespace tantu::pointwise {
 
 using Loop = void (*)(const void* const* operands, void* out, int64_t n, const double* params);
 
-/// A row's loops by compute type: 0 float, 1 double, 2 int64_t; null where the row does not take the type or needs no kernel.
+/// A row's loops by compute type: 0 float, 1 double, 2 int64_t; null where the row does not take the type or needs no
+/// kernel.
 struct RowLoops {
   Loop forward[3] = {};
   Loop backward[3][2] = {};  // [input][float, double]

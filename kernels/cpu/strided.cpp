@@ -24,7 +24,8 @@ bool can_merge(const Walk& walk, int outer, int inner) {
   return true;
 }
 
-// Calls f(offset, buffer position, length, stride) for each run of the innermost dimension that [start, start + n) covers.
+// Calls f(offset, buffer position, length, stride) for each run of the innermost dimension that [start, start + n)
+// covers.
 template <class F>
 void for_runs(const Walk& walk, int operand, int64_t start, int64_t n, F&& f) {
   const Strides& strides = walk.operands[static_cast<size_t>(operand)].strides;
@@ -57,14 +58,16 @@ void for_runs(const Walk& walk, int operand, int64_t start, int64_t n, F&& f) {
 template <class To, class From>
 To convert(From value) {
   if constexpr (std::is_same_v<To, bool>) {
-    if constexpr (std::is_same_v<From, float16> || std::is_same_v<From, bfloat16>) return static_cast<float>(value) != 0;
+    if constexpr (std::is_same_v<From, float16> || std::is_same_v<From, bfloat16>)
+      return static_cast<float>(value) != 0;
     else return value != From{};
   } else if constexpr (std::is_same_v<From, float16> || std::is_same_v<From, bfloat16>) {
     return static_cast<To>(static_cast<float>(value));
   } else if constexpr (std::is_same_v<To, float16> || std::is_same_v<To, bfloat16>) {
     return To(static_cast<float>(value));
   } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
-    // Out of range is undefined in C++; what x86 gives for the widest integer, cut to the narrower, is what PyTorch shows.
+    // Out of range is undefined in C++; what x86 gives for the widest integer, cut to the narrower, is what PyTorch
+    // shows.
     if (!(value >= From(-9223372036854775808.0) && value < From(9223372036854775808.0)))
       return static_cast<To>(std::numeric_limits<int64_t>::min());
     return static_cast<To>(static_cast<int64_t>(value));
@@ -83,10 +86,12 @@ void copy_run(To* to, int64_t to_stride, const From* from, int64_t from_stride, 
 #if defined(__F16C__) && defined(__AVX__)
       // Eight at a time: compilers do not turn the conversion of one float16 into vector code.
       if constexpr (std::is_same_v<To, float> && std::is_same_v<From, float16>) {
-        for (; i + 8 <= n; i += 8) _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
+        for (; i + 8 <= n; i += 8)
+          _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
       } else if constexpr (std::is_same_v<To, float16> && std::is_same_v<From, float>) {
         for (; i + 8 <= n; i += 8)
-          _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
+          _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
+                           _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
       }
 #endif
 #pragma GCC ivdep
@@ -119,7 +124,8 @@ Walk::Walk(const ConstView* views, int view_count) : count(view_count) {
   for (int d = 0; d < first.sizes.size(); ++d)
     if (first.sizes[d] != 1) order[rank++] = d;
   for (int i = 1; i < rank; ++i)
-    for (int k = i; k > 0 && order_by_stride(views, count, order[k], order[k - 1]); --k) std::swap(order[k], order[k - 1]);
+    for (int k = i; k > 0 && order_by_stride(views, count, order[k], order[k - 1]); --k)
+      std::swap(order[k], order[k - 1]);
   for (int i = 0; i < count; ++i) {
     WalkOperand& o = operands[static_cast<size_t>(i)];
     o.data = static_cast<char*>(const_cast<void*>(views[i].data));
@@ -140,6 +146,7 @@ Walk::Walk(const ConstView* views, int view_count) : count(view_count) {
 }
 
 void load(const Walk& walk, int operand, int64_t start, int64_t n, DType compute, void* buffer) {
+  if (n <= 0) return;
   const WalkOperand& o = walk.operands[static_cast<size_t>(operand)];
   visit_compute(compute, [&]<class C>(Tag<C>) {
     visit_dtype(o.dtype, [&]<class T>(Tag<T>) {
@@ -153,6 +160,7 @@ void load(const Walk& walk, int operand, int64_t start, int64_t n, DType compute
 }
 
 void store(const Walk& walk, int operand, int64_t start, int64_t n, DType compute, const void* buffer) {
+  if (n <= 0) return;
   const WalkOperand& o = walk.operands[static_cast<size_t>(operand)];
   visit_compute(compute, [&]<class C>(Tag<C>) {
     visit_dtype(o.dtype, [&]<class T>(Tag<T>) {

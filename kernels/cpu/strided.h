@@ -29,7 +29,8 @@ struct Walk {
   Walk(const ConstView* views, int count);
 };
 
-/// Copies elements [start, start + n) of an operand into `buffer`, converted to `compute` (float32, float64, int64 or bool).
+/// Copies elements [start, start + n) of an operand into `buffer`, converted to `compute` (float32, float64, int64 or
+/// bool).
 void load(const Walk& walk, int operand, int64_t start, int64_t n, DType compute, void* buffer);
 /// The reverse: writes the buffer's elements to [start, start + n), converted to the operand's dtype, rounding once.
 void store(const Walk& walk, int operand, int64_t start, int64_t n, DType compute, const void* buffer);

@@ -24,7 +24,8 @@ void copy_run(T* to, int64_t to_step, const T* from, int64_t from_step, int64_t 
   }
 }
 
-// to[r * to_row + c] = from[c * from_column + r] for one tile, by way of a buffer: each side is read or written by rows.
+// to[r * to_row + c] = from[c * from_column + r] for one tile, by way of a buffer: each side is read or written by
+// rows.
 template <class T>
 void transpose_tile(T* to, int64_t to_row, const T* from, int64_t from_column, int64_t rows, int64_t columns) {
   T buffer[kTile * (kTile + 1)];

@@ -22,8 +22,8 @@ void visit_size(int64_t bytes, F&& f) {
   }
 }
 
-/// Calls f(a, b, n) for each run of the innermost dimension that elements [start, start + n) of `sizes` cover; a and b are
-/// the offsets of its first element under two sets of strides.
+/// Calls f(a, b, n) for each run of the innermost dimension that elements [start, start + n) of `sizes` cover; a and b
+/// are the offsets of its first element under two sets of strides.
 template <class F>
 void for_runs(const Shape& sizes, const Strides& strides_a, const Strides& strides_b, int64_t start, int64_t n, F&& f) {
   const int inner = sizes.size() - 1;
@@ -56,7 +56,7 @@ void for_runs(const Shape& sizes, const Strides& strides_a, const Strides& strid
 
 /// to = from for two views of one shape and one item size; dimensions ordered by `to`'s strides and merged. Parallel.
 /// Rows that are packed on both sides move as a block; a transposition goes through tiles that stay in the cache.
-void copy_strided(char* to, const Strides& to_strides, const char* from, const Strides& from_strides, const Shape& sizes,
-                  int64_t item_size);
+void copy_strided(char* to, const Strides& to_strides, const char* from, const Strides& from_strides,
+                  const Shape& sizes, int64_t item_size);
 
 }  // namespace tantu::cpu

@@ -8,7 +8,8 @@
 #include <cstring>
 #include <random>
 
-// What the rows of the op table do not reach: sizes that are cut over threads, order and precision of sums, dtypes mixed.
+// What the rows of the op table do not reach: sizes that are cut over threads, order and precision of sums, dtypes
+// mixed.
 using namespace tantu;
 
 namespace {
@@ -17,7 +18,9 @@ std::vector<int64_t> random_ids(int64_t count, int64_t below, uint32_t seed, con
   std::mt19937 random(seed);
   std::vector<int64_t> ids;
   for (int64_t i = 0; i < count; ++i)
-    ids.push_back(*kind == 'e' ? below / 2 : *kind == 's' ? i * below / count : static_cast<int64_t>(random() % static_cast<uint64_t>(below)));
+    ids.push_back(*kind == 'e'   ? below / 2
+                  : *kind == 's' ? i * below / count
+                                 : static_cast<int64_t>(random() % static_cast<uint64_t>(below)));
   return ids;
 }
 
@@ -38,7 +41,8 @@ TEST_CASE("sums at repeated positions are made in order: the same bits for any n
   const char* const kinds[] = {"equal", "sorted", "random"};
   const int threads = get_num_threads();
   for (const char* kind : kinds)
-    for (const auto& [rows, count, width] : {std::tuple{1000, 20000, 7}, {3, 100000, 1}, {50, 400, 513}, {65537, 65536, 2}}) {
+    for (const auto& [rows, count, width] :
+         {std::tuple{1000, 20000, 7}, {3, 100000, 1}, {50, 400, 513}, {65537, 65536, 2}}) {
       const std::vector<int64_t> ids = random_ids(count, rows, 5, kind);
       const Tensor i = tensor(ids), values = random_values({count, width}, 6);
       const Tensor start = random_values({rows, width}, 7);
@@ -69,12 +73,15 @@ TEST_CASE("half types sum in float32 and round once") {
     const int64_t n = 100000;
     const Tensor ids = tensor(random_ids(n, 8, 1, "sorted")), small = full({n}, 0.01, {.dtype = t});
     const double one = small.narrow(0, 0, 1).item<double>();
-    for (const Tensor& y : {index_add(zeros({8}, {.dtype = t}), 0, ids, small), scatter_add(zeros({8}, {.dtype = t}), 0, ids, small),
-                            index_put(zeros({8}, {.dtype = t}), {ids}, small, true)})
-      for (double v : y.to_vector<double>()) CHECK(std::abs(v - 12500 * one) <= 12500 * one * (t == kFloat16 ? 0x1p-11 : 0x1p-8) * 1.01);
+    for (const Tensor& y :
+         {index_add(zeros({8}, {.dtype = t}), 0, ids, small), scatter_add(zeros({8}, {.dtype = t}), 0, ids, small),
+          index_put(zeros({8}, {.dtype = t}), {ids}, small, true)})
+      for (double v : y.to_vector<double>())
+        CHECK(std::abs(v - 12500 * one) <= 12500 * one * (t == kFloat16 ? 0x1p-11 : 0x1p-8) * 1.01);
     const Tensor x = ones({8}, {.dtype = t, .requires_grad = true});
     x.index_select(0, ids).backward(small);
-    for (double v : x.grad().to_vector<double>()) CHECK(std::abs(v - 12500 * one) <= 12500 * one * (t == kFloat16 ? 0x1p-11 : 0x1p-8) * 1.01);
+    for (double v : x.grad().to_vector<double>())
+      CHECK(std::abs(v - 12500 * one) <= 12500 * one * (t == kFloat16 ? 0x1p-11 : 0x1p-8) * 1.01);
   }
 }
 
@@ -114,7 +121,8 @@ TEST_CASE("take_along_dim broadcasts x too") {
     for (int64_t b = 0; b < 5; ++b)
       for (int64_t c = 0; c < 2; ++c)
         CHECK(y[a][b][c].item<double>() == x[a][i[0][b][c].item<int64_t>() + 4][0].item<double>());
-  CHECK(gradgradcheck([&](const TensorList& v) { return TensorList{take_along_dim(v[0], i, 1) * take_along_dim(v[0], i, 1)}; }, {x}));
+  CHECK(gradgradcheck(
+      [&](const TensorList& v) { return TensorList{take_along_dim(v[0], i, 1) * take_along_dim(v[0], i, 1)}; }, {x}));
 }
 
 TEST_CASE("one_hot finds the number of classes") {
@@ -125,7 +133,8 @@ TEST_CASE("one_hot finds the number of classes") {
 }
 
 TEST_CASE("cat and stack promote, and gradients come back in each tensor's dtype") {
-  const Tensor a = ones({2}, {.dtype = kFloat16, .requires_grad = true}), b = ones({2}, {.dtype = kFloat64, .requires_grad = true});
+  const Tensor a = ones({2}, {.dtype = kFloat16, .requires_grad = true}),
+               b = ones({2}, {.dtype = kFloat64, .requires_grad = true});
   const Tensor i = ones({2}, {.dtype = kInt64});
   CHECK(cat({i, a}).dtype() == kFloat16);
   CHECK(stack({i, zeros({2}, {.dtype = kInt32})}).dtype() == kInt64);

@@ -7,17 +7,21 @@
 #include <cstring>
 #include <random>
 
-// Indexing against a model that walks element by element, over random shapes, layouts and indices; and what only shows in
-// special places: writing through views, aliasing, order of writes, errors that must leave no trace.
+// Indexing against a model that walks element by element, over random shapes, layouts and indices; and what only shows
+// in special places: writing through views, aliasing, order of writes, errors that must leave no trace.
 using namespace tantu;
 
 namespace {
 
 using Random = std::mt19937;
 
-int64_t pick(Random& random, int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random); }
+int64_t pick(Random& random, int64_t low, int64_t high) {
+  return std::uniform_int_distribution<int64_t>(low, high)(random);
+}
 
-Tensor numbers(const Shape& sizes) { return arange(Scalar(numel(sizes)), {.dtype = kFloat64}).reshape(sizes); }
+Tensor numbers(const Shape& sizes) {
+  return arange(Scalar(numel(sizes)), {.dtype = kFloat64}).reshape(sizes);
+}
 
 // The numbers 0, 1, … in row-major order, laid out with dimensions in another order.
 Tensor laid_out(Random& random, const Shape& sizes) {
@@ -35,7 +39,8 @@ Tensor laid_out(Random& random, const Shape& sizes) {
 
 Shape random_shape(Random& random) {
   Shape sizes;
-  for (int64_t rank = pick(random, 0, 5); rank > 0; --rank) sizes.push_back(pick(random, 0, 9) == 0 ? 0 : pick(random, 1, 4));
+  for (int64_t rank = pick(random, 0, 5); rank > 0; --rank)
+    sizes.push_back(pick(random, 0, 9) == 0 ? 0 : pick(random, 1, 4));
   return sizes;
 }
 
@@ -112,11 +117,15 @@ IndexList random_index(Random& random, const Shape& x) {
 
 bool has_lists(const IndexList& list) {
   for (const Index& e : list)
-    if (e.kind() == Index::Kind::Bool || (e.kind() == Index::Kind::Tensor && (e.tensor().dim() > 0 || e.tensor().dtype() == kBool))) return true;
+    if (e.kind() == Index::Kind::Bool ||
+        (e.kind() == Index::Kind::Tensor && (e.tensor().dim() > 0 || e.tensor().dtype() == kBool)))
+      return true;
   return false;
 }
 
-std::vector<double> doubles(const Tensor& t) { return t.to_vector<double>(); }
+std::vector<double> doubles(const Tensor& t) {
+  return t.to_vector<double>();
+}
 
 }  // namespace
 
@@ -212,7 +221,9 @@ TEST_CASE("a wrong index changes nothing") {
   for (int which = 0; which < 4; ++which) {
     Tensor x = zeros({5});
     const uint32_t version = x.version();
-    if (which == 0) CHECK_THROWS_WITH(x.index_put_({i}, source), contains("index 9 is out of bounds for dimension 0 with size 5 (at position [4999]"));
+    if (which == 0)
+      CHECK_THROWS_WITH(x.index_put_({i}, source),
+                        contains("index 9 is out of bounds for dimension 0 with size 5 (at position [4999]"));
     if (which == 1) CHECK_THROWS_AS(x.scatter_(0, i, source), IndexError);
     if (which == 2) CHECK_THROWS_AS(x.scatter_add_(0, i, source), IndexError);
     if (which == 3) CHECK_THROWS_AS(x.index_add_(0, i, source), IndexError);

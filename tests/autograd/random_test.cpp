@@ -46,7 +46,9 @@ Tensor seeded(const std::function<Tensor()>& call, uint64_t seed = 5) {
   return call();
 }
 
-double phi(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
+double phi(double x) {
+  return 0.5 * std::erfc(-x / std::sqrt(2.0));
+}
 
 // The greatest distance between the values' distribution and F, times sqrt(n): above 1.95 once in a thousand.
 double kolmogorov(std::vector<double> values, const std::function<double(double)>& f) {
@@ -64,7 +66,8 @@ double kolmogorov(std::vector<double> values, const std::function<double(double)
 }  // namespace
 
 TEST_CASE("random: draw counts") {
-  const std::pair<int64_t, int64_t> normal_draws[] = {{0, 0}, {1, 4}, {2, 4}, {3, 8}, {15, 32}, {16, 16}, {17, 33}, {31, 47}, {32, 32}, {33, 49}};
+  const std::pair<int64_t, int64_t> normal_draws[] = {{0, 0},   {1, 4},   {2, 4},   {3, 8},   {15, 32},
+                                                      {16, 16}, {17, 33}, {31, 47}, {32, 32}, {33, 49}};
   for (const auto& [n, words] : normal_draws) {
     CAPTURE(n);
     CHECK(draws([n = n] { randn({n}); }) == words);
@@ -92,8 +95,9 @@ TEST_CASE("random: draw counts") {
   CHECK(draws([] { multinomial(full({2, 5}, 0.2), 1, true); }) == 20);
   CHECK(draws([] { multinomial(full({2, 5}, 0.2), 3, true); }) == 12);
   CHECK(draws([] { normal(zeros({4, 1}), full({5}, 2.0)); }) == 20 + 16);
-  for (const auto& [dtype, words] : {std::pair(kInt64, 10), std::pair(kInt32, 5), std::pair(kUInt8, 5), std::pair(kBool, 5),
-                                     std::pair(kFloat32, 5), std::pair(kFloat64, 10), std::pair(kFloat16, 5), std::pair(kBFloat16, 5)}) {
+  for (const auto& [dtype, words] :
+       {std::pair(kInt64, 10), std::pair(kInt32, 5), std::pair(kUInt8, 5), std::pair(kBool, 5), std::pair(kFloat32, 5),
+        std::pair(kFloat64, 10), std::pair(kFloat16, 5), std::pair(kBFloat16, 5)}) {
     CAPTURE(name(dtype));
     CHECK(draws([dtype = dtype] { empty({5}, {.dtype = dtype}).random_(); }) == words);
   }
@@ -129,9 +133,9 @@ TEST_CASE("random: the spare normal value") {
 }
 
 TEST_CASE("random: outputs are visited in memory order") {
-  for (const auto& fill : std::vector<std::function<void(Tensor)>>{[](Tensor t) { t.uniform_(-2, 3); }, [](Tensor t) { t.normal_(1, 2); },
-                                                                  [](Tensor t) { t.random_(-9, 9); }, [](Tensor t) { t.bernoulli_(0.4); },
-                                                                  [](Tensor t) { t.exponential_(2); }}) {
+  for (const auto& fill : std::vector<std::function<void(Tensor)>>{
+           [](Tensor t) { t.uniform_(-2, 3); }, [](Tensor t) { t.normal_(1, 2); }, [](Tensor t) { t.random_(-9, 9); },
+           [](Tensor t) { t.bernoulli_(0.4); }, [](Tensor t) { t.exponential_(2); }}) {
     // A dense tensor in any permutation is its block of memory; below 16 elements normal_ takes the same path for both.
     const Tensor flat = seeded([&] {
       Tensor t = empty({12});
@@ -186,7 +190,8 @@ TEST_CASE("random: other dtypes are the float value rounded, or the integer conv
   for (const DType t : {kBool, kUInt8, kInt32, kInt64, kFloat64, kFloat16, kBFloat16})
     CHECK(same_bits(seeded([t] { return empty({100}, {.dtype = t}).bernoulli_(0.3); }), mask.to(t)));
   const auto normal9 = seeded([] { return randn({9}, {.dtype = kFloat64}); });
-  for (const DType t : {kFloat32, kFloat16, kBFloat16}) CHECK(same_bits(seeded([t] { return randn({9}, {.dtype = t}); }), normal9.to(t)));
+  for (const DType t : {kFloat32, kFloat16, kBFloat16})
+    CHECK(same_bits(seeded([t] { return randn({9}, {.dtype = t}); }), normal9.to(t)));
   const auto exponential = seeded([] { return empty({9}, {.dtype = kFloat64}).exponential_(3); });
   CHECK(same_bits(seeded([] { return empty({9}).exponential_(3); }), exponential.to(kFloat32)));
 }
@@ -209,13 +214,18 @@ TEST_CASE("random: a generator of its own leaves the default one alone") {
   const Tensor own = rand({9}, {}, g);
   CHECK(same_bits(own, seeded([] { return rand({9}); })));
   CHECK(!same_bits(rand({9}, {}, g), own));
-  CHECK(draws([&] { randn({40}, {}, g); randperm(5, {}, g); empty({3}).bernoulli_(0.5, g); }) == 0);
+  CHECK(draws([&] {
+          randn({40}, {}, g);
+          randperm(5, {}, g);
+          empty({3}).bernoulli_(0.5, g);
+        }) == 0);
 }
 
 TEST_CASE("random: bad input is refused before any draw") {
   const double nan = std::nan(""), inf = INFINITY;
-  Tensor x = zeros({4}), i8 = zeros({4}, {.dtype = kUInt8}), i32 = zeros({4}, {.dtype = kInt32}), i64 = zeros({4}, {.dtype = kInt64}),
-         half = zeros({4}, {.dtype = kFloat16}), d = zeros({4}, {.dtype = kFloat64});
+  Tensor x = zeros({4}), i8 = zeros({4}, {.dtype = kUInt8}), i32 = zeros({4}, {.dtype = kInt32}),
+         i64 = zeros({4}, {.dtype = kInt64}), half = zeros({4}, {.dtype = kFloat16}),
+         d = zeros({4}, {.dtype = kFloat64});
   refuses<ValueError>([&] { x.uniform_(1, 0); });
   refuses<ValueError>([&] { x.uniform_(nan, 1); });
   refuses<ValueError>([&] { x.uniform_(0, nan); });
@@ -278,7 +288,8 @@ TEST_CASE("random: the texts name the values") {
     }
     return "";
   };
-  CHECK(text([] { empty({2}).uniform_(2, 1); }) == "uniform_: expects to return a [from, to) range, but found from=2 > to=1");
+  CHECK(text([] { empty({2}).uniform_(2, 1); }) ==
+        "uniform_: expects to return a [from, to) range, but found from=2 > to=1");
   CHECK(text([] { empty({2}).normal_(0, -3); }) == "normal_: expects std >= 0.0, but found std -3");
   CHECK(text([] { randint(4, 2, {3}); }) == "randint: expects 'from' to be less than 'to', but got from=4 >= to=2");
   CHECK(text([] { bernoulli(tensor({0.5, 1.5})); }) == "bernoulli: expects every p to be in [0, 1], but got p=1.5");
@@ -287,11 +298,14 @@ TEST_CASE("random: the texts name the values") {
 TEST_CASE("random: statistics of a million values") {
   constexpr int64_t n = 1000000;
   for (const DType t : {kFloat32, kFloat64}) {
-    CHECK(!(kolmogorov(seeded([t] { return rand({n}, {.dtype = t}); }).to_vector<double>(), [](double x) { return x; }) > 1.95));
+    CHECK(!(kolmogorov(seeded([t] { return rand({n}, {.dtype = t}); }).to_vector<double>(),
+                       [](double x) { return x; }) > 1.95));
     CHECK(!(kolmogorov(seeded([t] { return randn({n}, {.dtype = t}); }).to_vector<double>(), phi) > 1.95));
     CHECK(!(kolmogorov(seeded([t] { return empty({n}, {.dtype = t}).exponential_(2); }).to_vector<double>(),
                        [](double x) { return -std::expm1(-2 * x); }) > 1.95));
-    CHECK(!(kolmogorov(seeded([t] { return empty({1000, 1000}, {.dtype = t}).t().normal_(3, 2); }).to_vector<double>(),
+    CHECK(!(kolmogorov(seeded([t] {
+                         return empty({1000, 1000}, {.dtype = t}).t().normal_(3, 2);
+                       }).to_vector<double>(),
                        [](double x) { return phi((x - 3) / 2); }) > 1.95));
   }
   for (const DType t : {kFloat16, kBFloat16}) {  // coarse: mean and variance
@@ -302,7 +316,8 @@ TEST_CASE("random: statistics of a million values") {
     CHECK(!(std::abs(square / n - 1) > 0.02));
   }
   std::vector<int64_t> counts(10);
-  for (const int64_t v : seeded([] { return randint(0, 10, {n}); }).to_vector<int64_t>()) ++counts.at(static_cast<size_t>(v));
+  for (const int64_t v : seeded([] { return randint(0, 10, {n}); }).to_vector<int64_t>())
+    ++counts.at(static_cast<size_t>(v));
   double chi = 0;
   for (const int64_t c : counts) chi += std::pow(static_cast<double>(c) - 1e5, 2) / 1e5;
   CHECK(!(chi > 27.9));  // 9 degrees of freedom, one in a thousand
@@ -352,6 +367,8 @@ TEST_CASE("random: normal of tensors scales and shifts standard values") {
   const Tensor z = seeded([] { return randn({2, 3}); });
   CHECK(same_bits(seeded([&] { return normal(mean, std); }), z * std + mean));
   CHECK(same_bits(seeded([&] { return normal(4.0, std); }), seeded([] { return randn({2, 1}); }) * std + 4.0));
-  CHECK(same_bits(seeded([&] { return normal(mean, 1.7); }), seeded([] { return empty({1, 3}).normal_(0, 1.7); }) + mean));
+  CHECK(same_bits(seeded([&] { return normal(mean, 1.7); }), seeded([] {
+                                                               return empty({1, 3}).normal_(0, 1.7);
+                                                             }) + mean));
   CHECK(same_bits(seeded([&] { return normal(1.0, 2.0, {20}); }), seeded([] { return empty({20}).normal_(1, 2); })));
 }

@@ -22,7 +22,9 @@ struct Slot {
   std::vector<int64_t> list = {};
 };
 
-inline std::vector<int64_t> values(const Tensor& t) { return t.to_vector<int64_t>(); }
+inline std::vector<int64_t> values(const Tensor& t) {
+  return t.to_vector<int64_t>();
+}
 
 inline Slot range(int source, int64_t n, const Slice& s) {
   const auto clip = [n](int64_t i) { return i < 0 ? std::max<int64_t>(0, i + n) : std::min(i, n); };
@@ -47,9 +49,11 @@ inline Slot listed(int source, int64_t n, const Shape& sizes, std::vector<int64_
 inline std::vector<Slot> slots_of(const Shape& x, const IndexList& indices) {
   int named = 0;
   for (const Index& e : indices) {
-    const bool is_mask = e.kind() == Index::Kind::Tensor && (e.tensor().dtype() == kBool || e.tensor().dtype() == kUInt8);
+    const bool is_mask =
+        e.kind() == Index::Kind::Tensor && (e.tensor().dtype() == kBool || e.tensor().dtype() == kUInt8);
     if (is_mask) named += static_cast<int>(e.tensor().dim());
-    else if (e.kind() != Index::Kind::None && e.kind() != Index::Kind::Ellipsis && e.kind() != Index::Kind::Bool) ++named;
+    else if (e.kind() != Index::Kind::None && e.kind() != Index::Kind::Ellipsis && e.kind() != Index::Kind::Bool)
+      ++named;
   }
   std::vector<Slot> slots;
   int d = 0;
@@ -157,7 +161,8 @@ inline Indexed index(const Shape& x, const IndexList& indices) {
     }
     Dims source = Dims::filled(x.size(), 0);
     for (size_t k = 0; k < walked.size(); ++k)
-      if (walked[k] && walked[k]->source >= 0) source[walked[k]->source] = walked[k]->start + at[static_cast<int>(k)] * walked[k]->step;
+      if (walked[k] && walked[k]->source >= 0)
+        source[walked[k]->source] = walked[k]->start + at[static_cast<int>(k)] * walked[k]->step;
     for (const Slot& s : slots) {
       if (s.source < 0) continue;
       if (s.kind == Slot::Fixed) source[s.source] = s.start;

@@ -13,7 +13,9 @@ namespace {
 
 using Random = std::mt19937;
 
-int64_t pick(Random& random, int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random); }
+int64_t pick(Random& random, int64_t low, int64_t high) {
+  return std::uniform_int_distribution<int64_t>(low, high)(random);
+}
 
 // Offset of each element in row-major order.
 std::vector<int64_t> offsets(const Shape& sizes, const Strides& strides) {
@@ -46,7 +48,8 @@ bool view_exists(const std::vector<int64_t>& elements, const Shape& shape) {
 // A random tensor of up to 5 dimensions made by slicing, permuting and expanding a row-major one.
 Tensor random_layout(Random& random) {
   Shape sizes;
-  for (int64_t rank = pick(random, 1, 5); rank > 0; --rank) sizes.push_back(pick(random, 0, 20) == 0 ? 0 : pick(random, 1, 4));
+  for (int64_t rank = pick(random, 1, 5); rank > 0; --rank)
+    sizes.push_back(pick(random, 0, 20) == 0 ? 0 : pick(random, 1, 4));
   Tensor x = arange(Scalar(numel(sizes)), {.dtype = kFloat64}).reshape(sizes);
   if (pick(random, 0, 2)) x = x.transpose(pick(random, 0, x.dim() - 1), pick(random, 0, x.dim() - 1));
   if (pick(random, 0, 2) == 0) x = x.slice(pick(random, 0, x.dim() - 1), pick(random, 0, 1), {}, pick(random, 1, 2));
@@ -68,14 +71,18 @@ Shape random_factors(Random& random, int64_t n) {
     std::vector<int64_t> divisors;
     for (int64_t k = 1; k <= rest; ++k)
       if (rest % k == 0) divisors.push_back(k);
-    const int64_t f = shape.size() == 5 ? rest : divisors[static_cast<size_t>(pick(random, 0, static_cast<int64_t>(divisors.size()) - 1))];
+    const int64_t f = shape.size() == 5
+                          ? rest
+                          : divisors[static_cast<size_t>(pick(random, 0, static_cast<int64_t>(divisors.size()) - 1))];
     shape.push_back(f);
     rest /= f;
   }
   return shape;
 }
 
-std::vector<double> doubles(const Tensor& t) { return t.to_vector<double>(); }
+std::vector<double> doubles(const Tensor& t) {
+  return t.to_vector<double>();
+}
 
 }  // namespace
 
@@ -127,7 +134,13 @@ TEST_CASE("gradients through chains of views") {
           case 4: y = y.dim() > 0 ? y.slice(d, 0, {}, 2) : y; break;
           case 5: y = y.dim() > 1 ? y.select(d, -1) : y; break;
           case 6: y = y.dim() > 1 ? y.diagonal(0, 0, 1) : y; break;
-          case 7: y = y.expand([&] { Shape s = y.sizes(); s.insert(0, 2); return s; }()); break;
+          case 7:
+            y = y.expand([&] {
+              Shape s = y.sizes();
+              s.insert(0, 2);
+              return s;
+            }());
+            break;
           case 8: y = y.dim() > 0 ? y.chunk(2, d)[0] : y; break;
           default: y = flip(y, y.dim() > 0 ? Dims{d} : Dims{}); break;
         }
@@ -142,12 +155,15 @@ TEST_CASE("gradients through chains of views") {
 TEST_CASE("pictures that overlap, go beyond their base, or show a repeated base") {
   const Tensor x = arange(12, {.dtype = kFloat64}).reshape({3, 4}).detach().requires_grad_();
   const Tensor windows = (x * 1).as_strided({10, 3}, {1, 1}, 0);
-  CHECK(doubles(grad({windows}, {x}, {ones_like(windows)})[0]) == std::vector<double>{1, 2, 3, 3, 3, 3, 3, 3, 3, 3, 2, 1});
+  CHECK(doubles(grad({windows}, {x}, {ones_like(windows)})[0]) ==
+        std::vector<double>{1, 2, 3, 3, 3, 3, 3, 3, 3, 3, 2, 1});
   const auto fn = [](const TensorList& v) { return TensorList{(v[0] * v[0]).as_strided({2, 5, 3}, {0, 2, 1}, 1)}; };
   CHECK(gradcheck(fn, {x}));
   CHECK(gradgradcheck(fn, {x}));
   // A view's picture may show elements of the storage that the view has not: they get no gradient.
-  const auto beyond = [](const TensorList& v) { return TensorList{(v[0] * v[0]).select(0, 1).as_strided({3, 4}, {4, 1}, 0)}; };
+  const auto beyond = [](const TensorList& v) {
+    return TensorList{(v[0] * v[0]).select(0, 1).as_strided({3, 4}, {4, 1}, 0)};
+  };
   const Tensor y = beyond({x})[0];
   CHECK(doubles(grad({y}, {x}, {ones_like(y)})[0]) == std::vector<double>{0, 0, 0, 0, 8, 10, 12, 14, 0, 0, 0, 0});
   // The picture of an expanded base.

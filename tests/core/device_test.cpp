@@ -10,7 +10,8 @@ TEST_CASE("device strings") {
   CHECK(Device("cpu") == kCPU);
   CHECK(Device("cpu").to_string() == "cpu");
   CHECK(fmt::format("{}", Device(DeviceType::CUDA, 1)) == "cuda:1");
-  for (const char* text : {"mps", "cuda:x", "cuda:99", "", "cpu:", "cpu:-1", "cpu:0x", "vgpu:63", "CPU", "cuda:99999999999999"}) {
+  for (const char* text :
+       {"mps", "cuda:x", "cuda:99", "", "cpu:", "cpu:-1", "cpu:0x", "vgpu:63", "CPU", "cuda:99999999999999"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(Device(text), DeviceError);
   }

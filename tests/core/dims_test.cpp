@@ -26,7 +26,8 @@ TEST_CASE("dimensions count from the end when negative") {
   CHECK(wrap_dim("sum", -1, 3) == 2);
   CHECK(wrap_dim("sum", 0, 0) == 0);
   CHECK(wrap_dim("sum", -1, 0) == 0);
-  CHECK_THROWS_WITH(wrap_dim("sum", 3, 3), "sum: Dimension out of range (expected to be in range of [-3, 2], but got 3)");
+  CHECK_THROWS_WITH(wrap_dim("sum", 3, 3),
+                    "sum: Dimension out of range (expected to be in range of [-3, 2], but got 3)");
   CHECK_THROWS_AS(wrap_dim("sum", -4, 3), IndexError);
 }
 

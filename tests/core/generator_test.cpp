@@ -102,7 +102,8 @@ TEST_CASE("generator: states of another size or make are refused and change noth
     wrong.resize(size);
     CHECK_THROWS_AS(g.set_state(wrong), FormatError);
   }
-  const std::pair<size_t, uint8_t> lies[] = {{8, 0}, {9, 200}, {11, 0x80}, {12, 0}, {16, 200}, {17, 9}, {23, 255}, {24 + 4, 1}, {24 + 623 * 8 + 7, 1}};
+  const std::pair<size_t, uint8_t> lies[] = {{8, 0},    {9, 200},    {11, 0x80},           {12, 0}, {16, 200}, {17, 9},
+                                             {23, 255}, {24 + 4, 1}, {24 + 623 * 8 + 7, 1}};
   for (const auto& [offset, value] : lies) {
     CAPTURE(offset);
     std::vector<uint8_t> wrong = before;

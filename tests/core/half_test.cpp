@@ -63,7 +63,8 @@ TEST_CASE("float to half rounds to nearest even, in hardware and in software ali
     REQUIRE(detail::float_to_half_bits(f) == expected);
   }
   for (uint32_t bits = 0; bits < 65535; ++bits) {  // halfway between neighbours, and one float to each side of it
-    const float a = float16::from_bits(static_cast<uint16_t>(bits)), b = float16::from_bits(static_cast<uint16_t>(bits + 1));
+    const float a = float16::from_bits(static_cast<uint16_t>(bits)),
+                b = float16::from_bits(static_cast<uint16_t>(bits + 1));
     if (!std::isfinite(a) || !std::isfinite(b) || std::signbit(a) != std::signbit(b)) continue;
     const float middle = a + (b - a) / 2;
     for (float f : {middle, std::nextafter(middle, a), std::nextafter(middle, b)}) {

@@ -52,7 +52,9 @@ TEST_CASE("item and from_blob") {
   x.mul_(2);
   CHECK(data[3] == 8);
   static bool freed = false;
-  { const Tensor y = from_blob(data, {4}, {1}, [](void*) { freed = true; }); }
+  {
+    const Tensor y = from_blob(data, {4}, {1}, [](void*) { freed = true; });
+  }
   CHECK(freed);
 }
 

@@ -17,7 +17,9 @@ std::string be32(uint32_t v) {
   return {static_cast<char>(v >> 24), static_cast<char>(v >> 16), static_cast<char>(v >> 8), static_cast<char>(v)};
 }
 
-void write(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+void write(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
 
 struct Folder {
   std::string path = std::filesystem::temp_directory_path() / fmt::format("tantu-mnist-{}", getpid());
@@ -75,4 +77,6 @@ TEST_CASE("Fashion-MNIST: where it is looked for, and what is said when it is no
   else unsetenv("TANTU_DATA_DIR");
 }
 
-TEST_CASE("Fashion-MNIST: ten names") { CHECK(data::FashionMNIST::classes().size() == 10); }
+TEST_CASE("Fashion-MNIST: ten names") {
+  CHECK(data::FashionMNIST::classes().size() == 10);
+}

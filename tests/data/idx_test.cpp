@@ -102,11 +102,13 @@ TEST_CASE("idx: cut off at every byte, or followed by one") {
     CAPTURE(n);
     CHECK(!refusal(packed.substr(0, n)).empty());
   }
-  CHECK(refusal(kSmall + "x") == "read_idx: small.idx, at byte 18 of the data: data goes on after the 6 elements of sizes [2, 3]");
+  CHECK(refusal(kSmall + "x") ==
+        "read_idx: small.idx, at byte 18 of the data: data goes on after the 6 elements of sizes [2, 3]");
   CHECK(refusal(gzipped(kSmall + "x")).find("data goes on") != std::string::npos);
   CHECK(refusal(packed + "x").find("1 bytes follow the gzip stream") != std::string::npos);
   CHECK(refusal(packed + packed).find("follow the gzip stream") != std::string::npos);
-  CHECK(refusal(kSmall.substr(0, 9)).find("small.idx, at byte 9 of the data: ends inside the sizes") != std::string::npos);
+  CHECK(refusal(kSmall.substr(0, 9)).find("small.idx, at byte 9 of the data: ends inside the sizes") !=
+        std::string::npos);
 }
 
 TEST_CASE("idx: wrong magic, types and ranks") {
@@ -133,9 +135,11 @@ TEST_CASE("idx: sizes that lie are refused before memory is taken") {
   CHECK(refusal(header(0x0E, {1u << 31, 1u << 31})).find("overflow") != std::string::npos);
   CHECK(refusal(header(0x08, {most, 1u << 31})).find("more than this file can hold") != std::string::npos);
   CHECK(refusal(header(0x08, {1u << 31, 1000})).find("more than this file can hold") != std::string::npos);
-  CHECK(refusal(header(0x08, {7})  + "123456").find("more than this file can hold") != std::string::npos);
-  CHECK(refusal(gzipped(header(0x08, {1u << 31, 1000}) + "123456")).find("more than this file can hold") != std::string::npos);
-  CHECK(refusal(gzipped(header(0x08, {7}) + "123456")).find("ends inside the elements (1 more bytes expected)") != std::string::npos);
+  CHECK(refusal(header(0x08, {7}) + "123456").find("more than this file can hold") != std::string::npos);
+  CHECK(refusal(gzipped(header(0x08, {1u << 31, 1000}) + "123456")).find("more than this file can hold") !=
+        std::string::npos);
+  CHECK(refusal(gzipped(header(0x08, {7}) + "123456")).find("ends inside the elements (1 more bytes expected)") !=
+        std::string::npos);
 }
 
 TEST_CASE("idx: a bomb is unpacked one byte too far and no further") {

@@ -12,7 +12,9 @@ using data::DataLoader;
 
 namespace {
 
-data::TensorDataset numbers(int64_t n) { return data::TensorDataset(arange(n), arange(n) * 10); }
+data::TensorDataset numbers(int64_t n) {
+  return data::TensorDataset(arange(n), arange(n) * 10);
+}
 
 std::vector<int64_t> seen(const DataLoader& loader) {
   std::vector<int64_t> all;
@@ -21,7 +23,9 @@ std::vector<int64_t> seen(const DataLoader& loader) {
   return all;
 }
 
-std::vector<int64_t> range(int64_t n) { return arange(n).to_vector<int64_t>(); }
+std::vector<int64_t> range(int64_t n) {
+  return arange(n).to_vector<int64_t>();
+}
 
 /// Counts the calls in flight and the threads they came from; throws at one index.
 struct Probe : data::Dataset {
@@ -94,7 +98,11 @@ TEST_CASE("loader: features keep their shape and dtype") {
 
 TEST_CASE("loader: batches that are no pairs") {
   const DataLoader one(data::TensorDataset(arange(3)), {.batch_size = 2});
-  CHECK_THROWS_AS([&] { for (auto [x, y] : one) (void)x; }(), ShapeError);
+  CHECK_THROWS_AS(
+      [&] {
+        for (auto [x, y] : one) (void)x;
+      }(),
+      ShapeError);
   const DataLoader three(data::TensorDataset(arange(3), arange(3), arange(3) + 5), {.batch_size = 2});
   for (const data::Batch& b : three) {
     CHECK(b.size() == 3);
@@ -111,8 +119,12 @@ TEST_CASE("loader: draws") {
     const DataLoader shuffled(numbers(9), {.batch_size = 2, .shuffle = true, .num_workers = workers});
     CHECK(draws([&] { seen(plain); }) == 2);
     CHECK(draws([&] { seen(shuffled); }) == 4);
-    CHECK(draws([&] { for (auto [x, y] : shuffled) break; }) == 4);
-    CHECK(draws([&] { seen(DataLoader(numbers(9), {.shuffle = true, .num_workers = workers, .generator = Generator(1)})); }) == 0);
+    CHECK(draws([&] {
+            for (auto [x, y] : shuffled) break;
+          }) == 4);
+    CHECK(draws([&] {
+            seen(DataLoader(numbers(9), {.shuffle = true, .num_workers = workers, .generator = Generator(1)}));
+          }) == 0);
     CHECK(draws([&] { seen(DataLoader(numbers(0), {.shuffle = true, .num_workers = workers})); }) == 4);
   }
   CHECK(draws([] { data::random_split(numbers(9), {4, 5}); }) == 8);
@@ -191,10 +203,12 @@ TEST_CASE("loader: ragged samples ask for a collate function") {
   for (const int workers : {0, 2}) {
     const auto all = [&](data::Collate collate) {
       int64_t sum = 0;
-      for (const data::Batch& b : DataLoader(Ragged(), {.batch_size = 3, .num_workers = workers, .collate = collate})) sum += b[0].numel();
+      for (const data::Batch& b : DataLoader(Ragged(), {.batch_size = 3, .num_workers = workers, .collate = collate}))
+        sum += b[0].numel();
       return sum;
     };
-    CHECK_THROWS_WITH(all({}), contains("samples 3 … 5") && contains("tensor 0 of sample 1 of the batch is float32 [3]"));
+    CHECK_THROWS_WITH(all({}),
+                      contains("samples 3 … 5") && contains("tensor 0 of sample 1 of the batch is float32 [3]"));
     const auto padded = [](const std::vector<data::Sample>& samples) -> data::Batch {
       Tensor x = zeros({static_cast<int64_t>(samples.size()), 3});
       for (size_t s = 0; s < samples.size(); ++s)
@@ -220,7 +234,11 @@ TEST_CASE("loader: leaving early joins the workers") {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
     CHECK(log->calls == calls);
     CHECK(calls < 60);
-    CHECK_THROWS_AS([&] { for (auto [x, y] : loader) throw 1; }(), int);
+    CHECK_THROWS_AS(
+        [&] {
+          for (auto [x, y] : loader) throw 1;
+        }(),
+        int);
   }
   auto it = DataLoader(probe, {.num_workers = 2}).begin();  // outlives its loader
   CHECK((*it)[1].item<int64_t>() == 0);
@@ -251,8 +269,12 @@ TEST_CASE("loader: workers draw from base seed + their number, not from the call
   for (size_t i = 0; i < 4; ++i) CHECK(equal(one[i], again[i]));
   const uint64_t base = data::draw_seed(Generator(6));
   CHECK(equal(one[0], rand({1, 3}, {}, Generator(base))));
-  CHECK(draws([] { for (const data::Batch& b : DataLoader(Noise(), {.num_workers = 2})) (void)b; }) == 2);
-  CHECK(draws([] { for (const data::Batch& b : DataLoader(Noise())) (void)b; }) == 2 + 12);
+  CHECK(draws([] {
+          for (const data::Batch& b : DataLoader(Noise(), {.num_workers = 2})) (void)b;
+        }) == 2);
+  CHECK(draws([] {
+          for (const data::Batch& b : DataLoader(Noise())) (void)b;
+        }) == 2 + 12);
 }
 
 TEST_CASE("loader: bad options") {
@@ -281,9 +303,14 @@ TEST_CASE("samplers") {
   CHECK(all(sequential) == range(4));
   data::RandomSampler more(3, {.num_samples = 8, .generator = Generator(2)});
   const auto got = all(more);
-  for (const size_t start : {0u, 3u}) CHECK(std::set<int64_t>(got.begin() + start, got.begin() + start + 3).size() == 3);
+  for (const size_t start : {0u, 3u})
+    CHECK(std::set<int64_t>(got.begin() + start, got.begin() + start + 3).size() == 3);
   data::RandomSampler fewer(100, {.num_samples = 8});
-  CHECK(std::set<int64_t>([&] { const auto v = all(fewer); return std::set<int64_t>(v.begin(), v.end()); }()).size() == 8);
+  CHECK(std::set<int64_t>([&] {
+          const auto v = all(fewer);
+          return std::set<int64_t>(v.begin(), v.end());
+        }())
+            .size() == 8);
   CHECK_THROWS_AS(data::SequentialSampler(-1), ValueError);
   CHECK_THROWS_AS(data::RandomSampler(-1), ValueError);
   CHECK_THROWS_AS(data::RandomSampler(3, {.num_samples = 0}), ValueError);

@@ -15,7 +15,8 @@ using tantu::data::save_safetensors;
 namespace {
 
 struct Folder {  // an empty folder of this test's own
-  std::filesystem::path path = std::filesystem::temp_directory_path() / ("tantu-safetensors-" + std::to_string(std::random_device{}()));
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("tantu-safetensors-" + std::to_string(std::random_device{}()));
   Folder() { std::filesystem::create_directories(path); }
   ~Folder() { std::filesystem::remove_all(path); }
   std::string file(const char* name) const { return (path / name).string(); }
@@ -26,7 +27,9 @@ std::string contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-void put(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+void put(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
 
 std::string framed(const std::string& header, const std::string& data = "") {
   const uint64_t n = header.size();
@@ -88,7 +91,9 @@ TEST_CASE("hostile files are FormatErrors") {
     std::memcpy(text.data(), &n, 8);
     bad.push_back(text);
   }
-  const auto header = [&](const std::string& h, const std::string& d = std::string(8, '\0')) { bad.push_back(framed(h, d)); };
+  const auto header = [&](const std::string& h, const std::string& d = std::string(8, '\0')) {
+    bad.push_back(framed(h, d));
+  };
   header("[1]", "");
   header(" " + good);
   header(good + "\n");
@@ -96,23 +101,33 @@ TEST_CASE("hostile files are FormatErrors") {
   header(good, bytes + "x");
   header(std::string(10000, '{'), "");
   header("{\"a\":\xff}", "");
-  header("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}");
-  for (const char* entry : {"\"dtype\":\"F32\",\"shape\":[2]", "\"dtype\":\"F32\",\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]",
-                            "\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[0,8]", "\"dtype\":\"F32\",\"shape\":[2.0],\"data_offsets\":[0,8]",
-                            "\"dtype\":\"F32\",\"shape\":[2e0],\"data_offsets\":[0,8]",
-                            "\"dtype\":\"F32\",\"shape\":[9223372036854775808,2],\"data_offsets\":[0,8]",
-                            "\"dtype\":\"F32\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,8]",
-                            "\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]", "\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,7]",
-                            "\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8,8]", "\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]",
-                            "\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,16]", "\"dtype\":\"F31\",\"shape\":[2],\"data_offsets\":[0,8]",
-                            "\"dtype\":4,\"shape\":[2],\"data_offsets\":[0,8]", "\"dtype\":\"F32\",\"shape\":2,\"data_offsets\":[0,8]",
-                            "\"dtype\":\"F32\",\"shape\":[[2]],\"data_offsets\":[0,8]", "\"dtype\":\"F32\",\"shape\":null,\"data_offsets\":[0,8]",
-                            "\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8],\"more\":1"})
+  header(
+      "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_"
+      "offsets\":[0,8]}}");
+  for (const char* entry :
+       {"\"dtype\":\"F32\",\"shape\":[2]", "\"dtype\":\"F32\",\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]",
+        "\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[0,8]",
+        "\"dtype\":\"F32\",\"shape\":[2.0],\"data_offsets\":[0,8]",
+        "\"dtype\":\"F32\",\"shape\":[2e0],\"data_offsets\":[0,8]",
+        "\"dtype\":\"F32\",\"shape\":[9223372036854775808,2],\"data_offsets\":[0,8]",
+        "\"dtype\":\"F32\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,8]",
+        "\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]",
+        "\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,7]",
+        "\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8,8]",
+        "\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]",
+        "\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,16]",
+        "\"dtype\":\"F31\",\"shape\":[2],\"data_offsets\":[0,8]", "\"dtype\":4,\"shape\":[2],\"data_offsets\":[0,8]",
+        "\"dtype\":\"F32\",\"shape\":2,\"data_offsets\":[0,8]",
+        "\"dtype\":\"F32\",\"shape\":[[2]],\"data_offsets\":[0,8]",
+        "\"dtype\":\"F32\",\"shape\":null,\"data_offsets\":[0,8]",
+        "\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8],\"more\":1"})
     header("{\"a\":{" + std::string(entry) + "}}");
   header("{\"__metadata__\":{\"a\":1}}", "");
   header("{\"__metadata__\":{\"a\":\"1\",\"a\":\"2\"}}", "");
   header("{\"__metadata__\":\"x\"}", "");
-  header("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}");
+  header(
+      "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_"
+      "offsets\":[0,8]}}");
   for (const std::string& text : bad) {
     CAPTURE(text.substr(0, 160), text.size());
     put(path, text);
@@ -122,7 +137,8 @@ TEST_CASE("hostile files are FormatErrors") {
 
 TEST_CASE("what cannot be held or written says so") {
   const Folder folder;
-  put(folder.file("i16"), framed("{\"a\":{\"dtype\":\"I16\",\"shape\":[2],\"data_offsets\":[0,4]}}", std::string(4, '\0')));
+  put(folder.file("i16"),
+      framed("{\"a\":{\"dtype\":\"I16\",\"shape\":[2],\"data_offsets\":[0,4]}}", std::string(4, '\0')));
   CHECK_THROWS_AS(load_safetensors(folder.file("i16")), DTypeError);
   CHECK_THROWS_AS(load_safetensors(folder.file("absent")), Error);
   CHECK_THROWS_AS(save_safetensors(folder.file("no/such/folder"), {}), Error);

@@ -12,7 +12,9 @@ using Order = std::vector<std::vector<int64_t>>;  // one epoch: its batches
 
 namespace {
 
-data::TensorDataset numbers(int64_t n) { return data::TensorDataset(arange(n)); }
+data::TensorDataset numbers(int64_t n) {
+  return data::TensorDataset(arange(n));
+}
 
 Order epoch(const DataLoader& loader) {
   Order order;
@@ -26,7 +28,9 @@ std::vector<Order> epochs(const DataLoader& loader, int count) {
   return all;
 }
 
-std::vector<Order> recorded(const nlohmann::json& entry) { return entry.get<std::vector<Order>>(); }
+std::vector<Order> recorded(const nlohmann::json& entry) {
+  return entry.get<std::vector<Order>>();
+}
 
 void draw_layer(int64_t in, int64_t out) {
   nn::init::kaiming_uniform_(empty({out, in}), std::sqrt(5.0));
@@ -40,7 +44,8 @@ TEST_CASE("loader orders, as recorded, with 0, 1 and 4 workers") {
   for (const int workers : {0, 1, 4}) {
     CAPTURE(workers);
     const DataLoader loader(numbers(5), {.batch_size = 2, .shuffle = true, .num_workers = workers});
-    const DataLoader dropping(numbers(5), {.batch_size = 2, .shuffle = true, .drop_last = true, .num_workers = workers});
+    const DataLoader dropping(numbers(5),
+                              {.batch_size = 2, .shuffle = true, .drop_last = true, .num_workers = workers});
     manual_seed(123);
     CHECK(epochs(loader, 3) == recorded(three.at("after_manual_seed")));
     manual_seed(123);
@@ -55,7 +60,8 @@ TEST_CASE("loader orders, as recorded, with 0, 1 and 4 workers") {
     const DataLoader ten(numbers(10), {.batch_size = 3, .shuffle = true, .num_workers = workers});
     CHECK(epochs(ten, 3) == recorded(golden::rng().at("dataloader_order_seed7_n10_bs3")));
 
-    const DataLoader own(numbers(10), {.batch_size = 3, .shuffle = true, .num_workers = workers, .generator = Generator(42)});
+    const DataLoader own(numbers(10),
+                         {.batch_size = 3, .shuffle = true, .num_workers = workers, .generator = Generator(42)});
     CHECK(epochs(own, 3) == recorded(golden::rng().at("dataloader_order_generator42_n10_bs3")));
   }
 }
@@ -70,7 +76,8 @@ TEST_CASE("a sampler with replacement, as recorded") {
 }
 
 TEST_CASE("distributed shares, as recorded") {
-  const std::regex shuffled("n(\\d+)_ws(\\d+)_rank(\\d+)_epoch(\\d+)_droplast(\\d)"), plain("n(\\d+)_ws(\\d+)_rank(\\d+)_noshuffle");
+  const std::regex shuffled("n(\\d+)_ws(\\d+)_rank(\\d+)_epoch(\\d+)_droplast(\\d)"),
+      plain("n(\\d+)_ws(\\d+)_rank(\\d+)_noshuffle");
   int count = 0;
   manual_seed(5);
   const uint32_t first = Generator(5).random();

@@ -41,21 +41,34 @@ std::pair<double, double> betas(const json& args) {
 std::unique_ptr<optim::Optimizer> make(const std::string& name, const TensorList& p, const json& a) {
   const auto on = [&](const char* key) { return arg(a, key, 0) != 0; };
   if (name == "SGD")
-    return std::make_unique<optim::SGD>(p, optim::SGDOptions{.lr = arg(a, "lr", 1e-3), .momentum = arg(a, "momentum", 0),
-                                                             .dampening = arg(a, "dampening", 0), .weight_decay = arg(a, "weight_decay", 0),
-                                                             .nesterov = on("nesterov"), .maximize = on("maximize")});
+    return std::make_unique<optim::SGD>(p, optim::SGDOptions{.lr = arg(a, "lr", 1e-3),
+                                                             .momentum = arg(a, "momentum", 0),
+                                                             .dampening = arg(a, "dampening", 0),
+                                                             .weight_decay = arg(a, "weight_decay", 0),
+                                                             .nesterov = on("nesterov"),
+                                                             .maximize = on("maximize")});
   if (name == "Adam")
-    return std::make_unique<optim::Adam>(p, optim::AdamOptions{.lr = arg(a, "lr", 1e-3), .betas = betas(a), .eps = arg(a, "eps", 1e-8),
-                                                               .weight_decay = arg(a, "weight_decay", 0), .amsgrad = on("amsgrad")});
+    return std::make_unique<optim::Adam>(p, optim::AdamOptions{.lr = arg(a, "lr", 1e-3),
+                                                               .betas = betas(a),
+                                                               .eps = arg(a, "eps", 1e-8),
+                                                               .weight_decay = arg(a, "weight_decay", 0),
+                                                               .amsgrad = on("amsgrad")});
   if (name == "AdamW")
-    return std::make_unique<optim::AdamW>(p, optim::AdamWOptions{.lr = arg(a, "lr", 1e-3), .betas = betas(a), .eps = arg(a, "eps", 1e-8),
-                                                                 .weight_decay = arg(a, "weight_decay", 1e-2), .amsgrad = on("amsgrad")});
+    return std::make_unique<optim::AdamW>(p, optim::AdamWOptions{.lr = arg(a, "lr", 1e-3),
+                                                                 .betas = betas(a),
+                                                                 .eps = arg(a, "eps", 1e-8),
+                                                                 .weight_decay = arg(a, "weight_decay", 1e-2),
+                                                                 .amsgrad = on("amsgrad")});
   if (name == "RMSprop")
-    return std::make_unique<optim::RMSprop>(p, optim::RMSpropOptions{.lr = arg(a, "lr", 1e-2), .weight_decay = arg(a, "weight_decay", 0),
-                                                                     .momentum = arg(a, "momentum", 0), .centered = on("centered")});
+    return std::make_unique<optim::RMSprop>(p, optim::RMSpropOptions{.lr = arg(a, "lr", 1e-2),
+                                                                     .weight_decay = arg(a, "weight_decay", 0),
+                                                                     .momentum = arg(a, "momentum", 0),
+                                                                     .centered = on("centered")});
   if (name == "Adagrad")
     return std::make_unique<optim::Adagrad>(
-        p, optim::AdagradOptions{.lr = arg(a, "lr", 1e-2), .lr_decay = arg(a, "lr_decay", 0), .weight_decay = arg(a, "weight_decay", 0),
+        p, optim::AdagradOptions{.lr = arg(a, "lr", 1e-2),
+                                 .lr_decay = arg(a, "lr_decay", 0),
+                                 .weight_decay = arg(a, "weight_decay", 0),
                                  .initial_accumulator_value = arg(a, "initial_accumulator_value", 0)});
   if (name == "Adadelta") return std::make_unique<optim::Adadelta>(p);
   if (name == "Adamax") return std::make_unique<optim::Adamax>(p, optim::AdamaxOptions{.lr = arg(a, "lr", 2e-3)});
@@ -117,7 +130,8 @@ TEST_CASE("NAdam equals its formula written as a plain loop") {
   double product = 1;
   for (size_t step = 0; step < j["grads"].size(); ++step) {
     const double t = static_cast<double>(step + 1);
-    const double mu = 0.9 * (1 - 0.5 * std::pow(0.96, t * 0.004)), next = 0.9 * (1 - 0.5 * std::pow(0.96, (t + 1) * 0.004));
+    const double mu = 0.9 * (1 - 0.5 * std::pow(0.96, t * 0.004)),
+                 next = 0.9 * (1 - 0.5 * std::pow(0.96, (t + 1) * 0.004));
     product *= mu;
     for (size_t i = 0; i < params.size(); ++i) {
       const Tensor grad = tensor_of(j["grads"][step][i], kFloat64);
@@ -151,36 +165,47 @@ TEST_CASE("every schedule gives PyTorch's rates") {
       CAPTURE(i);
       CHECK(std::fabs(optimizer.param_groups()[0]["lr"] - rates[i]) <= 1e-12);
       if (momentum && c.contains("momentum_used_at_step"))
-        CHECK(std::fabs(optimizer.param_groups()[0]["momentum"] - c["momentum_used_at_step"][i].get<double>()) <= 1e-12);
+        CHECK(std::fabs(optimizer.param_groups()[0]["momentum"] - c["momentum_used_at_step"][i].get<double>()) <=
+              1e-12);
       if constexpr (std::is_same_v<decltype(*scheduler), ReduceLROnPlateau&>) scheduler->step(c["metric"][i]);
       else if (i + 1 < rates.size()) scheduler->step();
     }
     ran.insert(name);
   };
   check("StepLR_step3_gamma05", [](auto& o) { return std::make_shared<StepLR>(o, 3, 0.5); });
-  check("MultiStepLR_2_5_9_gamma01", [](auto& o) { return std::make_shared<MultiStepLR>(o, std::vector<int64_t>{2, 5, 9}, 0.1); });
+  check("MultiStepLR_2_5_9_gamma01", [](auto& o) {
+    return std::make_shared<MultiStepLR>(o, std::vector<int64_t>{2, 5, 9}, 0.1);
+  });
   check("ExponentialLR_09", [](auto& o) { return std::make_shared<ExponentialLR>(o, 0.9); });
   check("CosineAnnealingLR_T10_min0.001", [](auto& o) { return std::make_shared<CosineAnnealingLR>(o, 10, 0.001); });
   check("CosineAnnealingWarmRestarts_T4_mult2_min0.001",
         [](auto& o) { return std::make_shared<CosineAnnealingWarmRestarts>(o, 4, 2, 0.001); });
-  check("OneCycleLR_max1_total20",
-        [](auto& o) { return std::make_shared<OneCycleLR>(o, OneCycleOptions{.max_lr = 1, .total_steps = 21}); }, true);
-  check("OneCycleLR_max1_total20_linear_threephase", [](auto& o) {
-    return std::make_shared<OneCycleLR>(o, OneCycleOptions{.max_lr = 1, .total_steps = 21, .pct_start = 0.4, .linear = true, .three_phase = true});
-  }, true);
+  check(
+      "OneCycleLR_max1_total20",
+      [](auto& o) { return std::make_shared<OneCycleLR>(o, OneCycleOptions{.max_lr = 1, .total_steps = 21}); }, true);
+  check(
+      "OneCycleLR_max1_total20_linear_threephase",
+      [](auto& o) {
+        return std::make_shared<OneCycleLR>(
+            o, OneCycleOptions{.max_lr = 1, .total_steps = 21, .pct_start = 0.4, .linear = true, .three_phase = true});
+      },
+      true);
   check("LinearLR_0.25_to1_iters4", [](auto& o) { return std::make_shared<LinearLR>(o, 0.25, 1.0, 4); });
   check("ConstantLR_0.5_iters3", [](auto& o) { return std::make_shared<ConstantLR>(o, 0.5, 3); });
-  check("LambdaLR_0.95pow", [](auto& o) { return std::make_shared<LambdaLR>(o, [](int64_t e) { return std::pow(0.95, e); }); });
+  check("LambdaLR_0.95pow",
+        [](auto& o) { return std::make_shared<LambdaLR>(o, [](int64_t e) { return std::pow(0.95, e); }); });
   check("PolynomialLR_total5_power2", [](auto& o) { return std::make_shared<PolynomialLR>(o, 5, 2.0); });
   check("CyclicLR_triangular_up3", [](auto& o) {
-    return std::make_shared<CyclicLR>(o, CyclicOptions{.base_lr = 0.01, .max_lr = 0.1, .step_size_up = 3, .cycle_momentum = false});
+    return std::make_shared<CyclicLR>(
+        o, CyclicOptions{.base_lr = 0.01, .max_lr = 0.1, .step_size_up = 3, .cycle_momentum = false});
   });
   check("ReduceLROnPlateau_patience2_factor05",
         [](auto& o) { return std::make_shared<ReduceLROnPlateau>(o, PlateauOptions{.factor = 0.5, .patience = 2}); });
   check("SequentialLR_Linear4_then_Cosine10", [](auto& o) {
     auto linear = std::make_shared<LinearLR>(o, 0.25, 1.0, 4);
     auto cosine = std::make_shared<CosineAnnealingLR>(o, 10);
-    return std::make_shared<SequentialLR>(o, std::vector<std::shared_ptr<LRScheduler>>{linear, cosine}, std::vector<int64_t>{4});
+    return std::make_shared<SequentialLR>(o, std::vector<std::shared_ptr<LRScheduler>>{linear, cosine},
+                                          std::vector<int64_t>{4});
   });
   for (const auto& [name, c] : all.items()) {
     CAPTURE(name);

@@ -7,8 +7,8 @@
 #include <set>
 #include <sstream>
 
-// Every call recorded in rng.json: its values in bits, and the word that follows, which proves the number of draws. Layers
-// are their initialisers in the order in which the layer calls them.
+// Every call recorded in rng.json: its values in bits, and the word that follows, which proves the number of draws.
+// Layers are their initialisers in the order in which the layer calls them.
 
 using namespace tantu;
 using golden::Tensors;
@@ -19,7 +19,9 @@ namespace {
 using Case = std::function<Tensor()>;
 using LayerCase = std::function<Tensors()>;
 
-Tensor weights() { return tensor({0.1, 0.2, 0.3, 0.4}); }
+Tensor weights() {
+  return tensor({0.1, 0.2, 0.3, 0.4});
+}
 
 const std::map<std::string, Case>& cases() {
   static const std::map<std::string, Case> table = {
@@ -50,21 +52,29 @@ const std::map<std::string, Case>& cases() {
       {"randn20_bf16", [] { return randn({20}, {.dtype = kBFloat16}); }},
       {"normal_mean1_std2_100", [] { return empty({100}).normal_(1, 2); }},
       {"normal_mean1_std2_5", [] { return empty({5}).normal_(1, 2); }},
-      {"randn3_then_randn3", [] {
+      {"randn3_then_randn3",
+       [] {
          Tensor y = empty({6});
          y.slice(0, 0, 3).copy_(randn({3}));
          y.slice(0, 3, 6).copy_(randn({3}));
          return y;
        }},
-      {"randn3_then_randn16_then_randn3", [] {
+      {"randn3_then_randn16_then_randn3",
+       [] {
          Tensor y = empty({22});
          y.slice(0, 0, 3).copy_(randn({3}));
          y.slice(0, 3, 19).copy_(randn({16}));
          y.slice(0, 19, 22).copy_(randn({3}));
          return y;
        }},
-      {"randn_noncontig_4x8T", [] { return empty({8, 4}).t().normal_(); }},
-      {"rand_noncontig_4x3T", [] { return empty({3, 4}).t().uniform_(); }},
+      {"randn_noncontig_4x8T",
+       [] {
+         return empty({8, 4}).t().normal_();
+       }},
+      {"rand_noncontig_4x3T",
+       [] {
+         return empty({3, 4}).t().uniform_();
+       }},
       {"randint_0_10_20", [] { return randint(0, 10, {20}); }},
       {"randint_m5_1000_20", [] { return randint(-5, 1000, {20}); }},
       {"randint_0_2p40_5", [] { return randint(int64_t{1} << 40, {5}); }},
@@ -84,13 +94,31 @@ const std::map<std::string, Case>& cases() {
       {"exponential_10", [] { return empty({10}).exponential_(); }},
       {"multinomial_noreplace", [] { return multinomial(weights(), 3); }},
       {"multinomial_replace", [] { return multinomial(weights(), 8, true); }},
-      {"dropout_p05_ones6x6", [] { return ones({6, 6}) * empty({6, 6}).bernoulli_(0.5).div_(0.5); }},
+      {"dropout_p05_ones6x6",
+       [] {
+         return ones({6, 6}) * empty({6, 6}).bernoulli_(0.5).div_(0.5);
+       }},
       {"dropout_p01_ones40", [] { return ones({40}) * empty({40}).bernoulli_(0.9).div_(0.9); }},
-      {"dropout2d_p05_2x4x2x2", [] { return ones({2, 4, 2, 2}) * empty({2, 4, 1, 1}).bernoulli_(0.5).div_(0.5); }},
-      {"xavier_uniform_5x7", [] { return init::xavier_uniform_(empty({5, 7})); }},
-      {"xavier_normal_5x7", [] { return init::xavier_normal_(empty({5, 7})); }},
-      {"kaiming_normal_5x7_relu", [] { return init::kaiming_normal_(empty({5, 7}), 0, "fan_in", "relu"); }},
-      {"kaiming_uniform_5x7_relu_fanout", [] { return init::kaiming_uniform_(empty({5, 7}), 0, "fan_out", "relu"); }},
+      {"dropout2d_p05_2x4x2x2",
+       [] {
+         return ones({2, 4, 2, 2}) * empty({2, 4, 1, 1}).bernoulli_(0.5).div_(0.5);
+       }},
+      {"xavier_uniform_5x7",
+       [] {
+         return init::xavier_uniform_(empty({5, 7}));
+       }},
+      {"xavier_normal_5x7",
+       [] {
+         return init::xavier_normal_(empty({5, 7}));
+       }},
+      {"kaiming_normal_5x7_relu",
+       [] {
+         return init::kaiming_normal_(empty({5, 7}), 0, "fan_in", "relu");
+       }},
+      {"kaiming_uniform_5x7_relu_fanout",
+       [] {
+         return init::kaiming_uniform_(empty({5, 7}), 0, "fan_out", "relu");
+       }},
   };
   return table;
 }
@@ -124,10 +152,11 @@ void attention(Tensors& to, const std::string& prefix, int64_t embed) {
 Tensors recurrent(int64_t gates, int64_t in, int64_t hidden) {
   Tensors to;
   const double bound = 1 / std::sqrt(static_cast<double>(hidden));
-  for (const auto& [name, sizes] : std::vector<std::pair<std::string, Shape>>{{"weight_ih_l0", {gates * hidden, in}},
-                                                                              {"weight_hh_l0", {gates * hidden, hidden}},
-                                                                              {"bias_ih_l0", {gates * hidden}},
-                                                                              {"bias_hh_l0", {gates * hidden}}})
+  for (const auto& [name, sizes] :
+       std::vector<std::pair<std::string, Shape>>{{"weight_ih_l0", {gates * hidden, in}},
+                                                  {"weight_hh_l0", {gates * hidden, hidden}},
+                                                  {"bias_ih_l0", {gates * hidden}},
+                                                  {"bias_hh_l0", {gates * hidden}}})
     to[name] = init::uniform_(empty(sizes), -bound, bound);
   return to;
 }
@@ -140,37 +169,52 @@ Tensors embedding(int64_t count, int64_t dim, std::optional<int64_t> padding) {
 
 const std::map<std::string, LayerCase>& layers() {
   static const std::map<std::string, LayerCase> table = {
-      {"Linear_2_30", [] {
+      {"Linear_2_30",
+       [] {
          Tensors to;
          linear(to, "", 2, 30);
          return to;
        }},
-      {"Linear_50_3_nobias", [] {
+      {"Linear_50_3_nobias",
+       [] {
          Tensors to;
          linear(to, "", 50, 3, false);
          return to;
        }},
-      {"Conv2d_3_4_k3", [] { return convolution({4, 3, 3, 3}, 4); }},
-      {"Conv1d_4_4_k3_g2", [] { return convolution({4, 2, 3}, 4); }},
-      {"ConvTranspose2d_3_4_k2", [] { return convolution({3, 4, 2, 2}, 4); }},
+      {"Conv2d_3_4_k3",
+       [] {
+         return convolution({4, 3, 3, 3}, 4);
+       }},
+      {"Conv1d_4_4_k3_g2",
+       [] {
+         return convolution({4, 2, 3}, 4);
+       }},
+      {"ConvTranspose2d_3_4_k2",
+       [] {
+         return convolution({3, 4, 2, 2}, 4);
+       }},
       {"Embedding_10_4", [] { return embedding(10, 4, {}); }},
       {"Embedding_10_4_pad3", [] { return embedding(10, 4, 3); }},
-      {"LayerNorm_4", [] {
+      {"LayerNorm_4",
+       [] {
          Tensors to;
          norm(to, "", 4);
          return to;
        }},
-      {"BatchNorm2d_3", [] {
+      {"BatchNorm2d_3",
+       [] {
          Tensors to{{"running_mean", zeros({3})}, {"running_var", ones({3})}};
          norm(to, "", 3);
          return to;
        }},
-      {"MultiheadAttention_8_2", [] {
+      {"MultiheadAttention_8_2",
+       [] {
          Tensors to;
          attention(to, "", 8);
          return to;
        }},
-      {"MultiheadAttention_8_2_kdim6_vdim4", [] {
+      {"MultiheadAttention_8_2_kdim6_vdim4",
+       [] {
          Tensors to;
          linear(to, "out_proj.", 8, 8);
          to["q_proj_weight"] = init::xavier_uniform_(empty({8, 8}));
@@ -182,7 +226,8 @@ const std::map<std::string, LayerCase>& layers() {
          to["bias_v"] = init::xavier_normal_(empty({1, 1, 8}));
          return to;
        }},
-      {"TransformerEncoderLayer_4_2_ff8", [] {
+      {"TransformerEncoderLayer_4_2_ff8",
+       [] {
          Tensors to;
          attention(to, "self_attn.", 4);
          linear(to, "linear1.", 4, 8);
@@ -193,14 +238,19 @@ const std::map<std::string, LayerCase>& layers() {
        }},
       {"LSTM_3_4", [] { return recurrent(4, 3, 4); }},
       {"GRU_3_4", [] { return recurrent(3, 3, 4); }},
-      {"Bilinear_2_3_4", [] {
+      {"Bilinear_2_3_4",
+       [] {
          const double bound = 1 / std::sqrt(2.0);
          Tensors to{{"weight", init::uniform_(empty({4, 2, 3}), -bound, bound)}};
          to["bias"] = init::uniform_(empty({4}), -bound, bound);
          return to;
        }},
-      {"PReLU", [] { return Tensors{{"weight", init::constant_(empty({3}), 0.25)}}; }},
-      {"tutorialA_init_2_30_20_2", [] {
+      {"PReLU",
+       [] {
+         return Tensors{{"weight", init::constant_(empty({3}), 0.25)}};
+       }},
+      {"tutorialA_init_2_30_20_2",
+       [] {
          Tensors to;
          linear(to, "layers.0.", 2, 30);
          linear(to, "layers.2.", 30, 20);
@@ -226,7 +276,11 @@ double distance(const Tensor& t, const nlohmann::json& entry) {
 const std::map<std::string, std::pair<Case, double>>& near_cases() {
   static const std::map<std::string, std::pair<Case, double>> table = {
       {"trunc_normal_50", {[] { return init::trunc_normal_(empty({50}), 0, 0.02); }, 1e-6}},
-      {"orthogonal_4x4", {[] { return init::orthogonal_(empty({4, 4})); }, 1e-5}},
+      {"orthogonal_4x4",
+       {[] {
+          return init::orthogonal_(empty({4, 4}));
+        },
+        1e-5}},
   };
   return table;
 }
@@ -293,10 +347,16 @@ TEST_CASE("results that have lost a fused step are told apart") {
 }
 
 TEST_CASE("no recorded call is left out") {
-  const std::set<std::string> elsewhere = {  // loader_golden_test.cpp, philox_test.cpp
-      "dataloader_order_seed123_n5_bs2", "dataloader_order_seed7_n10_bs3", "dataloader_order_generator42_n10_bs3",
-      "randomsampler_replacement_seed7_n10_40", "distributed_sampler", "cuda_philox", "_meta", "mt19937_raw_seed123",
-      "mkl_build_dropout_p05_ones6x6_seed123"};
+  const std::set<std::string> elsewhere = {// loader_golden_test.cpp, philox_test.cpp
+                                           "dataloader_order_seed123_n5_bs2",
+                                           "dataloader_order_seed7_n10_bs3",
+                                           "dataloader_order_generator42_n10_bs3",
+                                           "randomsampler_replacement_seed7_n10_40",
+                                           "distributed_sampler",
+                                           "cuda_philox",
+                                           "_meta",
+                                           "mt19937_raw_seed123",
+                                           "mkl_build_dropout_p05_ones6x6_seed123"};
   for (const auto& [name, entry] : golden::rng().items()) {
     CAPTURE(name);
     CHECK(cases().count(name) + layers().count(name) + near_cases().count(name) + elsewhere.count(name) == 1);
@@ -309,7 +369,8 @@ TEST_CASE("raw words of seed 123") {
   std::vector<uint32_t> words;
   for (int i = 0; i < 630; ++i) words.push_back(g.random());
   CHECK(std::vector<uint32_t>(words.begin(), words.begin() + 10) == raw.at("first10").get<std::vector<uint32_t>>());
-  CHECK(std::vector<uint32_t>(words.begin() + 620, words.end()) == raw.at("index_620_to_629").get<std::vector<uint32_t>>());
+  CHECK(std::vector<uint32_t>(words.begin() + 620, words.end()) ==
+        raw.at("index_620_to_629").get<std::vector<uint32_t>>());
 }
 
 TEST_CASE("the build files keep products and sums apart") {

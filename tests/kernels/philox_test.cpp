@@ -7,7 +7,9 @@ using namespace tantu;
 using Words = std::vector<uint32_t>;
 
 namespace {
-Words words(Philox4 r) { return {r.x, r.y, r.z, r.w}; }
+Words words(Philox4 r) {
+  return {r.x, r.y, r.z, r.w};
+}
 }  // namespace
 
 TEST_CASE("philox: published vectors") {
@@ -15,7 +17,8 @@ TEST_CASE("philox: published vectors") {
   CHECK(words(philox_rounds({~0u, ~0u, ~0u, ~0u}, ~0u, ~0u)) == Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
   CHECK(words(philox_rounds({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, 0xa4093822, 0x299f31d0)) ==
         Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
-  const uint64_t seed = 0x299f31d0a4093822, offset = 0x85a308d3243f6a88 % (uint64_t{1} << 62) * 4, subsequence = 0x0370734413198a2e;
+  const uint64_t seed = 0x299f31d0a4093822, offset = 0x85a308d3243f6a88 % (uint64_t{1} << 62) * 4,
+                 subsequence = 0x0370734413198a2e;
   CHECK(words(philox(seed, offset, subsequence)) ==
         words(philox_rounds({0x243f6a88, 0x05a308d3, 0x13198a2e, 0x03707344}, 0xa4093822, 0x299f31d0)));
 }
@@ -32,7 +35,8 @@ TEST_CASE("philox: uniform, normal and dropout as recorded") {
     }
   }
   const nlohmann::json& second = record.at("rand_second_call_seed0_offset4");
-  for (size_t i = 0; i < second.size(); ++i) CHECK(philox_uniform(philox(0, kPhiloxStep, i), 0, 1) == second[i].get<float>());
+  for (size_t i = 0; i < second.size(); ++i)
+    CHECK(philox_uniform(philox(0, kPhiloxStep, i), 0, 1) == second[i].get<float>());
   const nlohmann::json& mask = record.at("dropout_keep_mask_vec4_n16_keep0.5_seed123");
   for (size_t i = 0; i < mask.size(); ++i) CHECK(philox_keep(123, 0, i, 0.5f) == (mask[i].get<int>() == 1));
 }

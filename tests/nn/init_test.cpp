@@ -28,7 +28,8 @@ double unorthogonality(const Tensor& q, double gain) {
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j <= i; ++j) {
       double sum = i == j ? -gain * gain : 0;
-      for (int64_t k = 0; k < cols; ++k) sum += v[static_cast<size_t>(i * cols + k)] * v[static_cast<size_t>(j * cols + k)];
+      for (int64_t k = 0; k < cols; ++k)
+        sum += v[static_cast<size_t>(i * cols + k)] * v[static_cast<size_t>(j * cols + k)];
       worst = std::abs(sum) <= worst ? worst : std::abs(sum);
     }
   return worst;
@@ -95,7 +96,8 @@ TEST_CASE("init: bounds and spreads") {
     for (const double v : t.to_vector<double>()) square += v * v;
     return std::sqrt(square / static_cast<double>(t.numel()));
   };
-  CHECK(!(std::abs(spread(init::kaiming_normal_(empty({300, 200}), 0, "fan_out", "relu")) / std::sqrt(2.0 / 300) - 1) > 0.02));
+  CHECK(!(std::abs(spread(init::kaiming_normal_(empty({300, 200}), 0, "fan_out", "relu")) / std::sqrt(2.0 / 300) - 1) >
+          0.02));
   CHECK(!(std::abs(spread(init::xavier_normal_(empty({300, 200}))) / std::sqrt(2.0 / 500) - 1) > 0.02));
 }
 
@@ -121,7 +123,8 @@ TEST_CASE("init: truncated normal stays inside and has the cut distribution") {
 
 TEST_CASE("init: orthogonal rows or columns, of any shape") {
   manual_seed(3);
-  for (const Shape& s : {Shape{1, 1}, Shape{1, 5}, Shape{5, 1}, Shape{7, 7}, Shape{6, 11}, Shape{11, 6}, Shape{65, 130}, Shape{4, 2, 3}}) {
+  for (const Shape& s : {Shape{1, 1}, Shape{1, 5}, Shape{5, 1}, Shape{7, 7}, Shape{6, 11}, Shape{11, 6}, Shape{65, 130},
+                         Shape{4, 2, 3}}) {
     for (const DType t : {kFloat32, kFloat64}) {
       CAPTURE(s.to_string(), name(t));
       const Tensor q = init::orthogonal_(empty(s, {.dtype = t}), 1.5);

@@ -24,7 +24,8 @@ struct Array {
   int64_t numel() const { return static_cast<int64_t>(data.size()); }
   double& operator[](int64_t i) { return data[static_cast<size_t>(i)]; }
   double operator[](int64_t i) const { return data[static_cast<size_t>(i)]; }
-  /// The element at a multi-index; indices of dimensions of size 1 may be anything (they broadcast), surplus leading ones too.
+  /// The element at a multi-index; indices of dimensions of size 1 may be anything (they broadcast), surplus leading
+  /// ones too.
   double at(const Dims& index) const { return data[static_cast<size_t>(offset(index))]; }
   double& at(const Dims& index) { return data[static_cast<size_t>(offset(index))]; }
 
@@ -40,7 +41,8 @@ Array map(const Array& a, const std::function<double(double)>& f);
 Array map(const Array& a, const Array& b, const std::function<double(double, double)>& f);
 Array map(const Array& a, const Array& b, const Array& c, const std::function<double(double, double, double)>& f);
 /// f of the elements that share a position outside of `dims` (all dimensions when empty), in row-major order.
-Array reduce(const Array& x, const Dims& dims, bool keepdim, const std::function<double(const std::vector<double>&)>& f);
+Array reduce(const Array& x, const Dims& dims, bool keepdim,
+             const std::function<double(const std::vector<double>&)>& f);
 /// Each row of dimension `dim` replaced by f(row), which has the same length.
 Array along(const Array& x, int dim, const std::function<std::vector<double>(const std::vector<double>&)>& f);
 

@@ -79,10 +79,16 @@ std::vector<Declaration> declarations(std::istream& text, const std::string& fil
 }
 
 std::vector<Declaration> public_operations() {
+  // The public headers are those that autograd/ops.h includes.
+  std::set<std::string> public_headers;
+  std::ifstream umbrella(std::filesystem::path(TANTU_SOURCE_DIR) / "autograd/ops.h");
+  const std::string folder = "#include <tantu/autograd/ops/";
+  for (std::string line; std::getline(umbrella, line);)
+    if (line.starts_with(folder)) public_headers.insert(line.substr(folder.size(), line.size() - folder.size() - 1));
   std::vector<Declaration> all;
   for (const auto& entry :
        std::filesystem::directory_iterator(std::filesystem::path(TANTU_SOURCE_DIR) / "autograd/ops")) {
-    if (entry.path().extension() != ".h") continue;
+    if (entry.path().extension() != ".h" || !public_headers.count(entry.path().filename())) continue;
     std::ifstream in(entry.path());
     for (Declaration& d : declarations(in, entry.path().filename())) all.push_back(std::move(d));
   }

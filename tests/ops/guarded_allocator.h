@@ -6,8 +6,8 @@
 
 namespace tantu::optest {
 
-/// While alive, host memory is handed out between guard bytes and filled with 0xff (NaN in every floating type), so that
-/// a write past either end and an element that was never written both show.
+/// While alive, host memory is handed out between guard bytes and filled with 0xff (NaN in every floating type), so
+/// that a write past either end and an element that was never written both show.
 class GuardedMemory {
  public:
   GuardedMemory();

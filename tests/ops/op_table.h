@@ -10,8 +10,8 @@
 #include <vector>
 
 /// The op table: one row per public operation, data only. `op_table_test.cpp` runs every row over devices × dtypes ×
-/// sizes × layouts × seeds: forward against the float64 reference, dtype and shape of the result, inputs unchanged, guard
-/// bytes, poisoned memory, NaN and inf, gradients (order 1 and 2) and error texts.
+/// sizes × layouts × seeds: forward against the float64 reference, dtype and shape of the result, inputs unchanged,
+/// guard bytes, poisoned memory, NaN and inf, gradients (order 1 and 2) and error texts.
 ///
 /// A row is added in rows_FAMILY.cpp:
 ///
@@ -21,7 +21,8 @@
 ///                     .call = [](const Args& a) { return sum(a[0], 0); },
 ///                     .reference = [](const Refs& r) { return reduce(r[0], {0}, false, total); }}},
 ///          .dtypes = kAllTypes, .result = sum_type, .growth = kSummed, .gradient = 2,
-///          .errors = {{"dim outside", [](Device d) { sum(zeros({2}, {.device = d}), 5); }, "Dimension out of range"}}},
+///          .errors = {{"dim outside", [](Device d) { sum(zeros({2}, {.device = d}), 5); }, "Dimension out of
+///          range"}}},
 ///     });
 namespace tantu::optest {
 
@@ -42,12 +43,22 @@ struct Input {
   Kind kind = Kind::Real;
 };
 /// Values in [low, high], which gradients are taken of where the row has gradients.
-inline Input real(const Shape& shape, double low = -3, double high = 3) { return {shape, low, high}; }
-inline Input off_kinks(const Shape& shape, double low = -3, double high = 3) { return {shape, low, high, Kind::OffKinks}; }
-inline Input distinct(const Shape& shape, double low = -3, double high = 3) { return {shape, low, high, Kind::Distinct}; }
+inline Input real(const Shape& shape, double low = -3, double high = 3) {
+  return {shape, low, high};
+}
+inline Input off_kinks(const Shape& shape, double low = -3, double high = 3) {
+  return {shape, low, high, Kind::OffKinks};
+}
+inline Input distinct(const Shape& shape, double low = -3, double high = 3) {
+  return {shape, low, high, Kind::Distinct};
+}
 /// int64 positions below `below`, which may be kN or kS.
-inline Input index(const Shape& shape, int64_t below) { return {shape, 0, static_cast<double>(below), Kind::Index}; }
-inline Input mask(const Shape& shape) { return {shape, 0, 1, Kind::Mask}; }
+inline Input index(const Shape& shape, int64_t below) {
+  return {shape, 0, static_cast<double>(below), Kind::Index};
+}
+inline Input mask(const Shape& shape) {
+  return {shape, 0, 1, Kind::Mask};
+}
 
 /// What a call is given.
 struct Args {
@@ -77,8 +88,8 @@ struct Arrays : std::vector<Array> {
   Arrays(std::vector<Array> y) : std::vector<Array>(std::move(y)) {}
 };
 
-/// One way to call the operation. It has a `reference`, or a `property` where there is no number to compare (random ops,
-/// `empty`): what is wrong with the results, or "".
+/// One way to call the operation. It has a `reference`, or a `property` where there is no number to compare (random
+/// ops, `empty`): what is wrong with the results, or "".
 struct Case {
   std::vector<Input> inputs = {};
   std::function<Results(const Args&)> call = {};
@@ -96,7 +107,8 @@ enum class Growth {
   Summed,    ///< many terms are added
   Composed,  ///< several operations in a row, each rounding to the dtype
 };
-inline constexpr Growth kExact = Growth::Exact, kRounded = Growth::Rounded, kSummed = Growth::Summed, kComposed = Growth::Composed;
+inline constexpr Growth kExact = Growth::Exact, kRounded = Growth::Rounded, kSummed = Growth::Summed,
+                        kComposed = Growth::Composed;
 /// Allowed |got - want| / max(1, |want|); `terms` is how many elements went into one of the result.
 double tolerance(DType dtype, Growth growth, double terms);
 
@@ -111,11 +123,21 @@ inline const std::vector<DType> kNumberTypes{kFloat64, kFloat32, kFloat16, kBFlo
 inline const std::vector<DType> kAllTypes{kFloat64, kFloat32, kFloat16, kBFloat16, kInt64, kInt32, kUInt8, kBool};
 
 /// The dtype of a result, given that of the inputs.
-inline DType same_type(DType t) { return t; }
-inline DType float_type(DType t) { return is_floating(t) ? t : kFloat32; }
-inline DType sum_type(DType t) { return is_floating(t) ? t : kInt64; }
-inline DType bool_type(DType) { return kBool; }
-inline DType index_type(DType) { return kInt64; }
+inline DType same_type(DType t) {
+  return t;
+}
+inline DType float_type(DType t) {
+  return is_floating(t) ? t : kFloat32;
+}
+inline DType sum_type(DType t) {
+  return is_floating(t) ? t : kInt64;
+}
+inline DType bool_type(DType) {
+  return kBool;
+}
+inline DType index_type(DType) {
+  return kInt64;
+}
 
 struct Row {
   const char* name;  ///< as in the public header

@@ -324,7 +324,17 @@ const Rows rows({
             .reference =
                 [](const Refs& r) {
                   return padded(r[0], {4, 1, 1, 3}, 0, modulo);
-                }}},
+                }},
+           {.inputs = {real({kS, 4})},
+            .call =
+                [](const Args& a) {
+                  return pad(a[0], {-1, 2}, "circular");
+                },
+            .reference =
+                [](const Refs& r) {
+                  return padded(r[0], {-1, 2}, 0, [](int64_t i, int64_t n) { return i < n ? i : i - n + 1; });
+                },
+            .note = "what is cut first does not come round"}},
           {{"odd", [](Device d) { pad(made(d, {3}), {1}); }, "pad: Padding length must be divisible by 2"},
            {"many", [](Device d) { pad(made(d, {3}), {1, 1, 1, 1}); },
             "pad: Padding length should be less than or equal to two times the input dimension but got padding length "

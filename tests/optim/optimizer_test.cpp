@@ -1,5 +1,5 @@
-#include <tantu/autograd/ops.h>
 #include <tantu/autograd/grad_mode.h>
+#include <tantu/autograd/ops.h>
 #include <tantu/optim/optim.h>
 #include <tantu/tests/catch.h>
 
@@ -18,7 +18,8 @@ Tensor leaf(std::initializer_list<double> values, DType dtype = kFloat32) {
 
 void give_grad(Tensor& p, int step) {
   Tensor g = empty(p.sizes(), {.dtype = kFloat64});
-  for (int64_t i = 0; i < g.numel(); ++i) g.data_ptr<double>()[i] = std::sin(1.7 * static_cast<double>(step) + static_cast<double>(i));
+  for (int64_t i = 0; i < g.numel(); ++i)
+    g.data_ptr<double>()[i] = std::sin(1.7 * static_cast<double>(step) + static_cast<double>(i));
   p.set_grad(g.to(p.dtype()));
 }
 
@@ -47,7 +48,10 @@ TEST_CASE("a restored optimiser goes on as if it had never stopped") {
       give_grad(a, step);
       first->step();
     }
-    { NoGradGuard no_grad; b.copy_(a.detach()); }
+    {
+      NoGradGuard no_grad;
+      b.copy_(a.detach());
+    }
     second->load_state_dict(first->state_dict());
     for (int step = 5; step < 10; ++step) {
       give_grad(a, step);

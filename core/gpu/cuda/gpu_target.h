@@ -3,7 +3,8 @@
 #include <tantu/core/context.h>
 #include <tantu/core/device.h>
 
-// The target that files compiled twice are being compiled for; the include path picks one of the two headers of this name.
+// The target that files compiled twice are being compiled for; the include path picks one of the two headers of this
+// name.
 namespace tantu {
 using GpuContext = CudaContext;
 inline constexpr DeviceType kGpuDeviceType = DeviceType::CUDA;
