@@ -228,8 +228,8 @@ std::string check_gradient(const Row& row, const Case& c, const Setting& at, Gua
 std::string check_numerically(const Row& row, const Case& c, const Setting& at) {
   if (at.n > 4 || at.s > 3) return "";
   const Drawn drawn = draw(row, c, at);
-  // A numerical Jacobian grows with the square of the elements: cases made large on purpose have their gradient compared
-  // with create_graph's only. Their row has a small case too.
+  // A numerical Jacobian grows with the square of the elements: cases made large on purpose have their gradient
+  // compared with create_graph's only. Their row has a small case too.
   for (const Tensor& x : drawn.args.x)
     if (x.numel() > 512) return "";
   for (size_t i = 0; i < c.inputs.size(); ++i)
