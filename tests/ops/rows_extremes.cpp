@@ -35,9 +35,6 @@ const Rows rows({
     {.name = "max",
      .cases = {{.inputs = {distinct({5, 7})},
                 .call = [](const Args& a) { return max(a[0]); },
-                .reference = [](const Refs& r) { return reduce(r[0], {}, false, most); }},
-               {.inputs = {distinct({70001})},
-                .call = [](const Args& a) { return max(a[0]); },
                 .reference = [](const Refs& r) { return reduce(r[0], {}, false, most); }}},
      .dtypes = kAllTypes,
      .growth = kExact,
@@ -79,7 +76,7 @@ const Rows rows({
                     [](const Refs& r) {
                       return Arrays({reduce(r[0], {0}, false, most), reduce(r[0], {0}, false, most_at)});
                     }},
-               {.inputs = {distinct({2, 1025})},
+               {.inputs = {distinct({2, 65})},
                 .call = [](const Args& a) { return max(a[0], 1); },
                 .reference =
                     [](const Refs& r) {
