@@ -88,7 +88,7 @@ void map_elements(const Extent& e, const std::array<ConstView, Operands>& views,
 
 void update_running(const View& running, const std::vector<double>& batch, double momentum) {
   if (!running.data) return;
-  std::vector<double> values = cpu::as_doubles(running);
+  std::vector<double> values = cpu::values_of<double>(running);
   for (size_t c = 0; c < values.size(); ++c) values[c] = (1 - momentum) * values[c] + momentum * batch[c];
   cpu::store_doubles(values, running);
 }
@@ -125,8 +125,8 @@ struct Channels {
   Channels(const ConstView& stats, const ConstView& w, const ConstView& b)
       : mean(static_cast<size_t>(stats.sizes[0])),
         rstd(mean.size()),
-        weight(cpu::as_doubles(w)),
-        bias(cpu::as_doubles(b)) {
+        weight(cpu::values_of<double>(w)),
+        bias(cpu::values_of<double>(b)) {
     for (size_t c = 0; c < mean.size(); ++c) {
       mean[c] = stats.as<double>()[2 * c];
       rstd[c] = stats.as<double>()[2 * c + 1];
@@ -193,7 +193,7 @@ void batch_norm_statistics(CpuContext&, ConstView x, View stats, double eps, dou
 }
 
 void batch_norm_from_running(CpuContext&, ConstView running_mean, ConstView running_var, double eps, View stats) {
-  const std::vector<double> mean = cpu::as_doubles(running_mean), var = cpu::as_doubles(running_var);
+  const std::vector<double> mean = cpu::values_of<double>(running_mean), var = cpu::values_of<double>(running_var);
   for (size_t c = 0; c < mean.size(); ++c) {
     stats.as<double>()[2 * c] = mean[c];
     stats.as<double>()[2 * c + 1] = 1 / std::sqrt(var[c] + eps);

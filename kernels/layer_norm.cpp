@@ -6,89 +6,109 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 namespace tantu {
 
 namespace {
 
-const double* or_null(const std::vector<double>& v) {
+template <class A>
+const A* or_null(const std::vector<A>& v) {
   return v.empty() ? nullptr : v.data();
 }
 
+// A mean as two numbers of A: x - high is exact for x near the mean, so (x - high) - low keeps the spread.
 template <class A>
-void normalize(const A* x, const double* weight, const double* bias, A* y, int64_t n, double mean, double rstd) {
-  if (weight && bias) {
-    for (int64_t i = 0; i < n; ++i)
-      y[i] = static_cast<A>((static_cast<double>(x[i]) - mean) * rstd * weight[i] + bias[i]);
-  } else if (weight) {
-    for (int64_t i = 0; i < n; ++i) y[i] = static_cast<A>((static_cast<double>(x[i]) - mean) * rstd * weight[i]);
-  } else {
-    for (int64_t i = 0; i < n; ++i)
-      y[i] = static_cast<A>((static_cast<double>(x[i]) - mean) * rstd + (bias ? bias[i] : 0.0));
-  }
-}
-
-struct Moments {
-  double mean, var;
+struct Split {
+  A high, low;
+  Split(double mean, double rest) : high(static_cast<A>(mean + rest)), low(static_cast<A>((mean - high) + rest)) {}
+  explicit Split(double mean) : Split(mean, 0) {}
 };
 
-// In two passes; the second also mends what the first one's mean was rounded by.
+struct Moments {
+  double mean, rest, var;  // the mean is mean + rest
+};
+
+// Sums of x - shift and its square, in float64. For float32 the first element is shift enough: as var ≥ (x₀ - mean)² /
+// n, cancellation costs no more than log2(n) of the 29 bits to spare. For float64 the shift is the mean, from a pass of
+// its own.
 template <class A>
 Moments moments(const A* x, int64_t n, bool centered) {
   const double count = static_cast<double>(n);
-  const double mean = centered ? cpu::sum_of<double>(n, [&](int64_t i) { return x[i]; }) / count : 0;
-  const auto from_mean = [&](int64_t i) { return static_cast<double>(x[i]) - mean; };
-  const double rest = centered ? cpu::sum_of<double>(n, from_mean) / count : 0;
-  const double square = cpu::sum_of<double>(n, [&](int64_t i) { return from_mean(i) * from_mean(i); }) / count;
-  return {mean + rest, square - rest * rest};
+  double shift = 0;
+  if (centered && n > 0) {
+    if constexpr (std::is_same_v<A, float>) shift = static_cast<double>(x[0]);
+    else shift = cpu::sum_of<double>(n, [&](int64_t i) { return x[i]; }) / count;
+  }
+  const cpu::Sums sums = cpu::sums_around(x, n, shift);
+  const double rest = centered ? sums.first / count : 0;
+  return {shift, rest, sums.second / count - rest * rest};
+}
+
+template <class A>
+void normalize(const A* x, const A* weight, const A* bias, A* y, int64_t n, Split<A> mean, A rstd) {
+  const auto normal = [=](int64_t i) { return ((x[i] - mean.high) - mean.low) * rstd; };
+  if (weight && bias) {
+    for (int64_t i = 0; i < n; ++i) y[i] = normal(i) * weight[i] + bias[i];
+  } else if (weight) {
+    for (int64_t i = 0; i < n; ++i) y[i] = normal(i) * weight[i];
+  } else {
+    for (int64_t i = 0; i < n; ++i) y[i] = normal(i) + (bias ? bias[i] : A(0));
+  }
 }
 
 template <class A>
 void forward(const ConstView& x, const ConstView& weight, const ConstView& bias, const View& y, const View& stats,
              double eps, bool centered) {
   const int64_t rows = x.sizes[0], n = x.sizes[1];
-  const std::vector<double> w = cpu::as_doubles(weight), b = cpu::as_doubles(bias);
+  const std::vector<A> w = cpu::values_of<A>(weight), b = cpu::values_of<A>(bias);
   parallel_for(0, rows, std::max<int64_t>(1, 16384 / (n + 1)), [&](int64_t begin, int64_t end) {
     cpu::LineReader<A> in(x, n);
     cpu::LineWriter<A> out(y, n);
     for (int64_t r = begin; r < end; ++r) {
       const A* row = in.read(r * n, n);
-      const auto [mean, var] = moments(row, n, centered);
-      const double rstd = 1 / std::sqrt(var + eps);
-      stats.as<double>()[2 * r] = mean;
+      const Moments m = moments(row, n, centered);
+      const double rstd = 1 / std::sqrt(m.var + eps);
+      stats.as<double>()[2 * r] = m.mean + m.rest;
       stats.as<double>()[2 * r + 1] = rstd;
-      normalize(row, or_null(w), or_null(b), out.write(r * n, n), n, mean, rstd);
+      normalize(row, or_null(w), or_null(b), out.write(r * n, n), n, Split<A>(m.mean, m.rest), static_cast<A>(rstd));
       out.done();
     }
   });
 }
 
-// What one row adds to the gradients of weight and bias.
+// One row on its way back.
 template <class A>
-void add_row(const A* g, const A* x, int64_t n, double mean, double rstd, double* dweight, double* dbias) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) dweight[i] += static_cast<double>(g[i]) * ((static_cast<double>(x[i]) - mean) * rstd);
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) dbias[i] += static_cast<double>(g[i]);
-}
+struct Row {
+  const A *g, *x, *weight;
+  int64_t n;
+  Split<A> mean;
+  A rstd;
 
-template <class A>
-void row_gradient(const A* g, const A* x, const double* w, A* dx, int64_t n, double mean, double rstd, bool centered) {
-  const auto gw = [&](int64_t i) { return w ? static_cast<double>(g[i]) * w[i] : static_cast<double>(g[i]); };
-  const auto normal = [&](int64_t i) { return (static_cast<double>(x[i]) - mean) * rstd; };
-  const double count = static_cast<double>(n);
-  const double along = cpu::sum_of<double>(n, [&](int64_t i) { return gw(i) * normal(i); }) / count;
-  const double level = centered ? cpu::sum_of<double>(n, gw) / count : 0;
+  A normal(int64_t i) const { return ((x[i] - mean.high) - mean.low) * rstd; }
+  A gw(int64_t i) const { return weight ? g[i] * weight[i] : g[i]; }
+
+  void add_to(double* dweight, double* dbias) const {
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) dx[i] = static_cast<A>(rstd * (gw(i) - level - normal(i) * along));
-}
+    for (int64_t i = 0; i < n; ++i) dweight[i] += static_cast<double>(g[i] * normal(i));
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) dbias[i] += static_cast<double>(g[i]);
+  }
+  void gradient(A* dx, bool centered) const {
+    const double count = static_cast<double>(n);
+    const A along = static_cast<A>(cpu::sum_of<double>(n, [&](int64_t i) { return gw(i) * normal(i); }) / count);
+    const A level = static_cast<A>(centered ? cpu::sum_of<double>(n, [&](int64_t i) { return gw(i); }) / count : 0);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) dx[i] = rstd * (gw(i) - level - normal(i) * along);
+  }
+};
 
 template <class A>
 void backward(const ConstView& g, const ConstView& x, const ConstView& weight, const ConstView& stats, const View& dx,
               const View& dweight, const View& dbias, bool centered) {
   const int64_t rows = x.sizes[0], n = x.sizes[1];
-  const std::vector<double> w = cpu::as_doubles(weight);
+  const std::vector<A> w = cpu::values_of<A>(weight);
   const bool parameters = dweight.data || dbias.data;
   const int64_t grain = std::max({int64_t{1}, 16384 / (n + 1), parameters ? (rows + 15) / 16 : 0});
   const size_t parts = static_cast<size_t>((rows + grain - 1) / grain), width = static_cast<size_t>(n);
@@ -99,11 +119,15 @@ void backward(const ConstView& g, const ConstView& x, const ConstView& weight, c
     cpu::LineWriter<A> out(dx, dx.data ? n : 0);
     double* part = sums.data() + static_cast<size_t>(begin / grain) * 2 * width;
     for (int64_t r = begin; r < end; ++r) {
-      const A *gr = in_g.read(r * n, n), *xr = in_x.read(r * n, n);
-      const double mean = stats.as<double>()[2 * r], rstd = stats.as<double>()[2 * r + 1];
-      if (parameters) add_row(gr, xr, n, mean, rstd, part, part + n);
+      const Row<A> row{in_g.read(r * n, n),
+                       in_x.read(r * n, n),
+                       or_null(w),
+                       n,
+                       Split<A>(stats.as<double>()[2 * r]),
+                       static_cast<A>(stats.as<double>()[2 * r + 1])};
+      if (parameters) row.add_to(part, part + n);
       if (!dx.data) continue;
-      row_gradient(gr, xr, w.empty() ? nullptr : w.data(), out.write(r * n, n), n, mean, rstd, centered);
+      row.gradient(out.write(r * n, n), centered);
       out.done();
     }
   });

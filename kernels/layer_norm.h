@@ -7,12 +7,11 @@ namespace tantu {
 
 /// Row by row: y = (x - mean) · rstd · weight + bias, rstd = 1 / sqrt(var + eps), var the mean of (x - mean)²;
 /// `centered` false: mean is 0 (rms_norm). x, y (rows, n) contiguous, of one floating type; weight, bias (n)
-/// contiguous, of x's dtype, or without data. stats (rows, 2) float64 receives mean and rstd. Statistics are taken in
-/// float64, by the corrected two-pass algorithm: spread survives any mean, squares of any float do not overflow.
-/// Results round once. Deterministic; does not synchronize. Source: J. L. Ba, J. R. Kiros, G. E. Hinton, "Layer
+/// contiguous, of x's dtype, or without data. stats (rows, 2) float64 receives mean and rstd, which are taken in
+/// float64 from differences: spread survives any mean, squares of any float do not overflow. Half types compute in
+/// float32 and round once. Deterministic; does not synchronize. Source: J. L. Ba, J. R. Kiros, G. E. Hinton, "Layer
 /// Normalization", arXiv:1607.06450, 2016; B. Zhang, R. Sennrich, "Root Mean Square Layer Normalization", NeurIPS 2019;
-/// T. F. Chan, G. H. Golub, R. J. LeVeque, "Algorithms for Computing the Sample Variance", The American Statistician 37
-/// (3), 1983.
+/// T. F. Chan, G. H. Golub, R. J. LeVeque, "Algorithms for Computing the Sample Variance", Am. Stat. 37 (3), 1983.
 TANTU_CPU_KERNEL(layer_norm_forward, ConstView x, ConstView weight, ConstView bias, View y, View stats, double eps,
                  bool centered);
 

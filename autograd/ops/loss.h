@@ -6,7 +6,7 @@
 
 /// Losses. `reduction` is "mean" (over everything that counts), "sum", or "none" (one loss per element or row);
 /// anything else is a ValueError. Those that compare element by element broadcast input and target. All have gradients
-/// of every order, of the target too where it is not an index.
+/// of every order, of the target too where it is not an index. Half types compute in float32 and round once.
 namespace tantu {
 
 struct CrossEntropyOptions {

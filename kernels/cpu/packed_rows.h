@@ -8,10 +8,11 @@
 /// Contiguous data cut into lines, seen as float or double whatever its dtype.
 namespace tantu::cpu {
 
-/// A small array as float64; empty where the view has no data.
-inline std::vector<double> as_doubles(const ConstView& v) {
-  std::vector<double> values(v.data ? static_cast<size_t>(v.numel()) : 0);
-  if (v.data) load_line<double>(v.dtype)(v.data, v.rank() == 1 ? v.strides[0] : 1, v.numel(), values.data());
+/// A small array as numbers of A; empty where the view has no data.
+template <class A>
+std::vector<A> values_of(const ConstView& v) {
+  std::vector<A> values(v.data ? static_cast<size_t>(v.numel()) : 0);
+  if (v.data) load_line<A>(v.dtype)(v.data, v.rank() == 1 ? v.strides[0] : 1, v.numel(), values.data());
   return values;
 }
 inline void store_doubles(const std::vector<double>& values, const View& v) {
