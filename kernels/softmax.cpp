@@ -58,7 +58,11 @@ template <class T, bool log>
 void forward_line(const T* x, T* y, int64_t n) {
   const T m = largest(x, n);
   if constexpr (log) {
-    const T rest = static_cast<T>(std::log(sum_of<T>(n, [=](int64_t i) { return exp_of(x[i] - m); })));
+    double total = 0;
+    for (int64_t i = 0; i < n; i += cpu::kBlock)
+      total += static_cast<double>(
+          cpu::join_block<Add<T>>(x + i, std::min(cpu::kBlock, n - i), T(0), [m](T v) { return exp_of(v - m); }));
+    const T rest = static_cast<T>(std::log(total));
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) - rest;
   } else {

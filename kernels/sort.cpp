@@ -17,7 +17,45 @@ uint64_t key_as(In v) {
   else return cpu::key_of(v);
 }
 
-// For each line: its items, brought by `order(line, items, scratch)` into a state whose first `m` are the result.
+// One line and the keys that order it.
+template <class In, class Item>
+struct Keyed {
+  const In* line;
+  int64_t n;
+  uint64_t flip;  // all bits of a key set: descending
+
+  uint64_t key(int64_t i) const { return key_as<Item>(line[i]) ^ flip; }
+  void fill(std::vector<Item>& items) const {
+    items.resize(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; ++i) items[static_cast<size_t>(i)] = Item(key(i), i);
+  }
+};
+
+// The first k ≥ 1 of a long line: most elements are behind the last of those seen so far, which one comparison tells.
+template <class In, class Item>
+void first_few(const Keyed<In, Item>& keys, int64_t k, std::vector<Item>& best) {
+  constexpr int64_t kStep = 32;
+  best.clear();
+  for (int64_t i = 0; i < k; ++i) best.emplace_back(keys.key(i), i);
+  std::make_heap(best.begin(), best.end());
+  for (int64_t i = k; i < keys.n; i += kStep) {
+    const int64_t end = std::min(keys.n, i + kStep);
+    const uint64_t last = best.front().key();
+    int nearer = 0;
+    for (int64_t j = i; j < end; ++j) nearer |= keys.key(j) < last;
+    if (!nearer) continue;
+    for (int64_t j = i; j < end; ++j) {
+      const Item item(keys.key(j), j);
+      if (!(item < best.front())) continue;
+      std::pop_heap(best.begin(), best.end());
+      best.back() = item;
+      std::push_heap(best.begin(), best.end());
+    }
+  }
+  std::sort_heap(best.begin(), best.end());
+}
+
+// For each line: `order(keys, items, scratch)` makes items whose first `m` are the result.
 template <class In, class Item, class Order>
 void order_lines(const ConstView& x, const View& values, const View& indices, bool descending, int64_t m,
                  const Order& order) {
@@ -28,14 +66,12 @@ void order_lines(const ConstView& x, const View& values, const View& indices, bo
   const cpu::LineTarget<In> to(values);
   const uint64_t flip = !descending ? 0 : Item::kKeyBits == 32 ? 0xffffffffu : ~uint64_t{0};
   parallel_for(0, plan.lines.numel, std::max<int64_t>(1, kGrain / n), [&](int64_t b, int64_t e) {
-    std::vector<Item> items(static_cast<size_t>(n)), scratch;
+    std::vector<Item> items, scratch;
     std::vector<In> in(static_cast<size_t>(n)), out(static_cast<size_t>(m));
     cpu::Cursor at(plan.lines, plan.lines.count, b);
     for (int64_t r = b; r < e; ++r, at.next()) {
       const In* line = from.get(at.x, plan.axis.x, n, in.data());
-      items.resize(static_cast<size_t>(n));
-      for (int64_t i = 0; i < n; ++i) items[static_cast<size_t>(i)] = Item(key_as<Item>(line[i]) ^ flip, i);
-      order(line, items, scratch);
+      order(Keyed<In, Item>{line, n, flip}, items, scratch);
       int64_t* places = indices.as<int64_t>() + at.y;
       for (int64_t i = 0; i < m; ++i) {
         const int64_t place = items[static_cast<size_t>(i)].place();
@@ -64,30 +100,32 @@ void order_any(const ConstView& x, const View& values, const View& indices, bool
 
 void sort_last(CpuContext&, ConstView x, View values, View indices, bool descending) {
   order_any(x, values, indices, descending, x.rank() == 0 ? 1 : x.sizes.back(),
-            [](const auto*, auto& items, auto& scratch) { cpu::sort_items(items, scratch); });
+            [](const auto& keys, auto& items, auto& scratch) {
+              keys.fill(items);
+              cpu::sort_items(items, scratch);
+            });
 }
 
 void topk_last(CpuContext&, ConstView x, View values, View indices, bool largest) {
   const int64_t k = values.rank() == 0 ? 1 : values.sizes.back();
-  order_any(x, values, indices, largest, k, [k](const auto*, auto& items, auto&) {
+  order_any(x, values, indices, largest, k, [k](const auto& keys, auto& items, auto&) {
+    if (k * 64 <= keys.n) return first_few(keys, k, items);
+    keys.fill(items);
     const auto middle = items.begin() + k;
-    if (k * 64 <= static_cast<int64_t>(items.size())) {
-      std::partial_sort(items.begin(), middle, items.end());
-    } else {
-      if (middle != items.end()) std::nth_element(items.begin(), middle, items.end());
-      std::sort(items.begin(), middle);
-    }
+    if (middle != items.end()) std::nth_element(items.begin(), middle, items.end());
+    std::sort(items.begin(), middle);
   });
 }
 
 void kth_last(CpuContext&, ConstView x, View value, View index, int64_t k, bool nan_first) {
-  order_any(x, value, index, false, 1, [k, nan_first](const auto* line, auto& items, auto&) {
-    const auto n = static_cast<int64_t>(items.size());
-    const auto* nan = nan_first ? std::find_if(line, line + n, [](auto v) { return v != v; }) : line + n;
-    if (nan != line + n) {
-      items[0] = items[static_cast<size_t>(nan - line)];
+  order_any(x, value, index, false, 1, [k, nan_first](const auto& keys, auto& items, auto&) {
+    const auto *end = keys.line + keys.n,
+               *nan = nan_first ? std::find_if(keys.line, end, [](auto v) { return v != v; }) : end;
+    if (nan != end) {
+      items.assign(1, {0, nan - keys.line});
       return;
     }
+    keys.fill(items);
     std::nth_element(items.begin(), items.begin() + k, items.end());
     items[0] = items[static_cast<size_t>(k)];
   });
