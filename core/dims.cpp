@@ -83,6 +83,15 @@ Strides broadcast_strides(const Shape& sizes, const Strides& strides, const Shap
   return out;
 }
 
+Dims multi_index(const Shape& sizes, int64_t flat) {
+  Dims index = sizes;
+  for (int d = sizes.size() - 1; d >= 0; --d) {
+    index[d] = flat % sizes[d];
+    flat /= sizes[d];
+  }
+  return index;
+}
+
 }  // namespace tantu
 
 auto fmt::formatter<tantu::Dims>::format(const tantu::Dims& d, fmt::format_context& ctx) const

@@ -94,6 +94,8 @@ int64_t checked_numel(const char* op, const Shape& sizes);
 Strides contiguous_strides(const Shape& sizes);
 /// Whether the elements lie one after another in row-major order.
 bool is_contiguous(const Shape& sizes, const Strides& strides);
+/// The index of element `flat` of a row-major tensor.
+TANTU_API Dims multi_index(const Shape& sizes, int64_t flat);
 /// `dim` with negative values counted from the end. IndexError with PyTorch's text outside [-rank, rank-1]; rank 0
 /// counts as 1.
 int wrap_dim(const char* op, int64_t dim, int rank);

@@ -19,5 +19,12 @@ __device__ __forceinline__ T* dynamic_smem() {
 #endif
 }
 
+/// Host: tells a runtime that can name it where the next launch is written. Silicon cannot.
+inline void launch_site([[maybe_unused]] const char* file, [[maybe_unused]] int line) {
+#ifdef __VGPU__
+  vgpu::set_launch_site(file, line);
+#endif
+}
+
 }  // namespace
 }  // namespace tantu::arch

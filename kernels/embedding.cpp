@@ -25,15 +25,6 @@ std::vector<int64_t> positions(const ConstView& index) {
   return values;
 }
 
-Dims multi_index(Shape sizes, int64_t flat) {
-  for (int d = sizes.size() - 1; d >= 0; --d) {
-    const int64_t size = sizes[d];
-    sizes[d] = flat % size;
-    flat /= size;
-  }
-  return sizes;
-}
-
 // The positions sorted by the row they name, each row's in their order: those of row v are order[start[v] … start[v +
 // 1]).
 struct Groups {

@@ -2,6 +2,7 @@
 
 #include <tantu/core/gpu/check.h>
 #include <tantu/core/trace.h>
+#include <tantu/kernels/arch.cuh>
 
 #include <gpu_target.h>
 
@@ -29,22 +30,33 @@ class OnDevice {
   int saved_ = -1;
 };
 
+/// A kernel's name and, by itself, the place of its launch.
+struct LaunchName {
+  const char* text;
+  const char* file;
+  int line;
+  LaunchName(const char* name, const char* at = __builtin_FILE(), int at_line = __builtin_LINE())
+      : text(name), file(at), line(at_line) {}
+};
+
 /// The one way to launch a kernel. Only `blocks` (gridDim.x) may carry a size that depends on data; the caller has made
 /// sure that there is something to do. Throws Error with the kernel's name when the launch is refused.
 template <class... Params, class... Args>
-void launch(const GpuContext& ctx, const char* name, void (*kernel)(Params...), int64_t blocks, int threads,
-            size_t smem, Args&&... args) {
-  TANTU_CHECK(blocks > 0 && blocks <= INT32_MAX, ShapeError, "{}: a grid of {} blocks is out of range", name, blocks);
+void launch(const GpuContext& ctx, LaunchName name, void (*kernel)(Params...), int64_t blocks, int threads, size_t smem,
+            Args&&... args) {
+  TANTU_CHECK(blocks > 0 && blocks <= INT32_MAX, ShapeError, "{}: a grid of {} blocks is out of range", name.text,
+              blocks);
   if (trace::enabled())
-    trace::record({trace::Kind::Launch, name, Device(kGpuDeviceType, ctx.device), blocks * threads});
+    trace::record({trace::Kind::Launch, name.text, Device(kGpuDeviceType, ctx.device), blocks * threads});
   OnDevice device(ctx);
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(static_cast<unsigned>(blocks));
   config.blockDim = dim3(static_cast<unsigned>(threads));
   config.dynamicSmemBytes = smem;
   config.stream = static_cast<cudaStream_t>(ctx.stream);
+  arch::launch_site(name.file, name.line);
   const cudaError_t error = cudaLaunchKernelEx(&config, kernel, static_cast<Params>(std::forward<Args>(args))...);
-  if (error != cudaSuccess) gpu::fail(error, name, __FILE__, __LINE__);
+  if (error != cudaSuccess) gpu::fail(error, name.text, name.file, name.line);
 }
 
 /// Blocks of `threads` that cover n elements, at most `most`: kernels go on by the grid's stride.

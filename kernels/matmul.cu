@@ -3,14 +3,15 @@
 // Floating types go to cuBLAS, which counts columns first: a row-major y (M, N) is its column-major transpose (N, M),
 // so we ask for yᵀ = bᵀ aᵀ and nothing is copied. An operand with no unit stride is packed first. Integers run a plain
 // kernel, one thread an element of y. FLOP: 2 * B * M * N * K; bytes: each matrix once.
-#include <tantu/core/backend.h>
 #include <tantu/kernels/copy.h>
 #include <tantu/kernels/matmul.h>
 #include <tantu/kernels/launch.cuh>
 #include <tantu/kernels/strided.cuh>
+#include <tantu/kernels/workspace.cuh>
 
 #include <cublas_v2.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -64,24 +65,6 @@ cudaDataType cuda_type(DType t) {
   }
 }
 
-// Device memory for the length of a call.
-class Scratch {
- public:
-  Scratch(const GpuContext& ctx, int64_t bytes)
-      : allocator_(allocator_of("matmul", Device(kGpuDeviceType, ctx.device))),
-        bytes_(bytes),
-        data_(allocator_.allocate(bytes)) {}
-  ~Scratch() { allocator_.deallocate(data_, bytes_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  void* data() const { return data_; }
-
- private:
-  Allocator& allocator_;
-  int64_t bytes_;
-  void* data_;
-};
-
 // How cuBLAS is told of a row-major operand: transposed or not, and its leading dimension.
 struct Layout {
   cublasOperation_t op;
@@ -91,11 +74,11 @@ struct Layout {
 bool layout_of(const ConstView& x, Layout& layout) {
   const int64_t rows = x.sizes[1], columns = x.sizes[2], row = x.strides[1], column = x.strides[2];
   if ((column == 1 || columns == 1) && (row >= columns || rows == 1)) {
-    layout = {CUBLAS_OP_N, rows == 1 ? columns : row};
+    layout = {CUBLAS_OP_N, std::max<int64_t>(1, rows == 1 ? columns : row)};
     return true;
   }
   if ((row == 1 || rows == 1) && (column >= rows || columns == 1)) {
-    layout = {CUBLAS_OP_T, columns == 1 ? rows : column};
+    layout = {CUBLAS_OP_T, std::max<int64_t>(1, columns == 1 ? rows : column)};
     return true;
   }
   return false;
@@ -106,7 +89,7 @@ void float_matmul(GpuContext& ctx, const ConstView& a, const ConstView& b, const
   const bool ok_a = layout_of(a, la), ok_b = layout_of(b, lb);
   if (!ok_a || !ok_b) {  // pack the one that no leading dimension describes, then come back
     const ConstView& x = ok_a ? b : a;
-    Scratch packed(ctx, x.numel() * item_size(x.dtype));
+    const Workspace packed(ctx, "matmul", x.numel() * item_size(x.dtype));
     View v;
     v.data = packed.data();
     v.dtype = x.dtype;

@@ -1,5 +1,6 @@
 #include <tantu/core/backend.h>
 #include <tantu/core/gpu/check.h>
+#include <tantu/core/gpu/index_report.h>
 
 #include <gpu_target.h>
 
@@ -96,11 +97,13 @@ class GpuBackend final : public Backend {
     }
     DeviceScope scope(to_device.is_cpu() ? from_device.index() : to_device.index());
     TANTU_CUDA_TRY(cudaMemcpy(to, from, n, to_device.is_cpu() ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice));
+    if (to_device.is_cpu()) gpu::throw_reported_index(from_device.index());
   }
 
   void synchronize(int index) override {
     DeviceScope scope(index);
     TANTU_CUDA_TRY(cudaDeviceSynchronize());
+    gpu::throw_reported_index(index);
   }
 
  private:

@@ -88,4 +88,77 @@ VGPU_INLINE unsigned atomicDec(unsigned* ptr, unsigned limit) {
   return vgpu::atomic_update(ptr, [limit](unsigned old) { return old == 0 || old > limit ? limit : old - 1; });
 }
 
+template <class T>
+VGPU_INLINE T atomicAdd_block(T* ptr, std::type_identity_t<T> v) {
+  return atomicAdd(ptr, v);
+}
+template <class T>
+VGPU_INLINE T atomicSub_block(T* ptr, std::type_identity_t<T> v) {
+  return atomicSub(ptr, v);
+}
+template <class T>
+VGPU_INLINE T atomicAnd_block(T* ptr, std::type_identity_t<T> v) {
+  return atomicAnd(ptr, v);
+}
+template <class T>
+VGPU_INLINE T atomicOr_block(T* ptr, std::type_identity_t<T> v) {
+  return atomicOr(ptr, v);
+}
+template <class T>
+VGPU_INLINE T atomicXor_block(T* ptr, std::type_identity_t<T> v) {
+  return atomicXor(ptr, v);
+}
+template <class T>
+VGPU_INLINE T atomicMax_block(T* ptr, std::type_identity_t<T> v) {
+  return atomicMax(ptr, v);
+}
+template <class T>
+VGPU_INLINE T atomicMin_block(T* ptr, std::type_identity_t<T> v) {
+  return atomicMin(ptr, v);
+}
+template <class T>
+VGPU_INLINE T atomicExch_block(T* ptr, std::type_identity_t<T> v) {
+  return atomicExch(ptr, v);
+}
+template <class T>
+VGPU_INLINE T atomicCAS_block(T* ptr, std::type_identity_t<T> expected, std::type_identity_t<T> desired) {
+  return atomicCAS(ptr, expected, desired);
+}
+template <class T>
+VGPU_INLINE T atomicAdd_system(T* ptr, std::type_identity_t<T> v) {
+  return atomicAdd(ptr, v);
+}
+template <class T>
+VGPU_INLINE T atomicSub_system(T* ptr, std::type_identity_t<T> v) {
+  return atomicSub(ptr, v);
+}
+template <class T>
+VGPU_INLINE T atomicAnd_system(T* ptr, std::type_identity_t<T> v) {
+  return atomicAnd(ptr, v);
+}
+template <class T>
+VGPU_INLINE T atomicOr_system(T* ptr, std::type_identity_t<T> v) {
+  return atomicOr(ptr, v);
+}
+template <class T>
+VGPU_INLINE T atomicXor_system(T* ptr, std::type_identity_t<T> v) {
+  return atomicXor(ptr, v);
+}
+template <class T>
+VGPU_INLINE T atomicMax_system(T* ptr, std::type_identity_t<T> v) {
+  return atomicMax(ptr, v);
+}
+template <class T>
+VGPU_INLINE T atomicMin_system(T* ptr, std::type_identity_t<T> v) {
+  return atomicMin(ptr, v);
+}
+template <class T>
+VGPU_INLINE T atomicExch_system(T* ptr, std::type_identity_t<T> v) {
+  return atomicExch(ptr, v);
+}
+template <class T>
+VGPU_INLINE T atomicCAS_system(T* ptr, std::type_identity_t<T> expected, std::type_identity_t<T> desired) {
+  return atomicCAS(ptr, expected, desired);
+}
+
 }  // namespace vgpu_abi

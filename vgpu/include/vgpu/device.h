@@ -50,9 +50,15 @@ VGPU_INLINE int __syncthreads_or(int predicate, VGPU_HERE) {
 }
 
 /// Blocks of one worker run one after another and loads are the host's own: fences have nothing to order.
-VGPU_INLINE void __threadfence_block() {}
-VGPU_INLINE void __threadfence() {}
-VGPU_INLINE void __threadfence_system() {}
+VGPU_INLINE void __threadfence_block() {
+  __atomic_thread_fence(__ATOMIC_ACQ_REL);
+}
+VGPU_INLINE void __threadfence() {
+  __atomic_thread_fence(__ATOMIC_ACQ_REL);
+}
+VGPU_INLINE void __threadfence_system() {
+  __atomic_thread_fence(__ATOMIC_ACQ_REL);
+}
 [[noreturn]] VGPU_INLINE void __trap(VGPU_HERE) {
   vgpu::device_fault(719, "trap", file, line);
 }

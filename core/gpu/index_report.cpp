@@ -1,0 +1,43 @@
+#include <tantu/core/gpu/index_report.h>
+
+#include <tantu/core/gpu/check.h>
+
+#include <fmt/format.h>
+
+#include <atomic>
+
+namespace tantu::gpu {
+
+namespace {
+
+constexpr int kMostDevices = 64;
+std::atomic<IndexRecord*> g_records[kMostDevices];  // never freed: kernels may run until the process ends
+
+}  // namespace
+
+IndexRecord* index_record(const GpuContext& ctx) {
+  TANTU_CHECK(ctx.device >= 0 && ctx.device < kMostDevices, DeviceError, "device: at most {} devices, asked for {}",
+              kMostDevices, ctx.device);
+  std::atomic<IndexRecord*>& place = g_records[ctx.device];
+  if (IndexRecord* made = place.load(std::memory_order_acquire)) return made;
+  void* memory = nullptr;
+  TANTU_CUDA_TRY(cudaHostAlloc(&memory, sizeof(IndexRecord), cudaHostAllocMapped | cudaHostAllocPortable));
+  auto* fresh = ::new (memory) IndexRecord{};
+  IndexRecord* none = nullptr;
+  if (place.compare_exchange_strong(none, fresh)) return fresh;
+  cudaFreeHost(memory);
+  return none;
+}
+
+void throw_reported_index(int device) {
+  IndexRecord* record = device < kMostDevices ? g_records[device].load(std::memory_order_acquire) : nullptr;
+  if (!record || std::atomic_ref<unsigned>(record->state).load(std::memory_order_acquire) != 2) return;
+  const IndexRecord seen = *record;
+  std::atomic_ref<unsigned>(record->state).store(0, std::memory_order_release);
+  Shape sizes;
+  for (int d = 0; d < seen.what.rank; ++d) sizes.push_back(seen.what.sizes[d]);
+  throw IndexError(fmt::format(fmt::runtime(seen.what.text), seen.what.op, seen.value,
+                               multi_index(sizes, seen.position), seen.what.size, seen.what.dim));
+}
+
+}  // namespace tantu::gpu

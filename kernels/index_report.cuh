@@ -1,0 +1,21 @@
+#pragma once
+
+#include <tantu/core/gpu/index_report.h>
+#include <tantu/kernels/arch.cuh>
+
+namespace tantu {
+namespace {
+
+/// Leaves a note of the bad index `value` at `position`, if it is the first since the last note was read.
+__device__ __forceinline__ void report_bad_index(const gpu::IndexReport& report, int64_t value, int64_t position) {
+  gpu::IndexRecord* record = report.record;
+  if (atomicCAS_system(&record->state, 0u, 1u) != 0u) return;
+  record->what = report;
+  record->value = value;
+  record->position = position;
+  __threadfence_system();
+  atomicExch_system(&record->state, 2u);
+}
+
+}  // namespace
+}  // namespace tantu
