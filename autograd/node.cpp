@@ -62,13 +62,18 @@ Saved::Saved(const Tensor& input) {
   if (!input.defined()) return;
   version_ = input.version();
   remade_ = offer(input, false);
-  if (!remade_) tensor_ = input;
+  if (remade_) return;
+  Edge edge = edge_of(input);
+  tensor_ = edge.leaf ? input : without_history(input);
+  maker_ = std::move(edge.node);
+  slot_ = edge.slot;
 }
 
 Saved Saved::output(const Tensor& y, int slot) {
   Saved s;
   s.version_ = y.version();
   s.slot_ = slot;
+  s.is_output_ = true;
   s.remade_ = offer(y, true);
   if (!s.remade_) s.tensor_ = without_history(y);
   return s;
@@ -77,7 +82,7 @@ Saved Saved::output(const Tensor& y, int slot) {
 Tensor Saved::unpack(Node& node) const {
   if (remade_) {
     const Edge& history = remade_->history;
-    if (slot_ >= 0) return with_history(remade_->make(), Ref<Node>(&node), slot_);
+    if (is_output_) return with_history(remade_->make(), Ref<Node>(&node), slot_);
     return history.node ? with_history(remade_->make(), history.node, history.slot) : remade_->make();
   }
   if (!tensor_.defined()) return tensor_;
@@ -87,16 +92,14 @@ Tensor Saved::unpack(Node& node) const {
       "version {}; expected version {} instead{}",
       node.name, tensor_.dtype(), tensor_.sizes(), tensor_.version(), version_,
       node.site ? fmt::format(" (saved by the operation at {}:{})", node.site.file, node.site.line) : "");
-  return slot_ < 0 ? tensor_ : with_history(without_history(tensor_), Ref<Node>(&node), slot_);
+  if (is_output_) return with_history(without_history(tensor_), Ref<Node>(&node), slot_);
+  return maker_ ? with_history(without_history(tensor_), maker_, slot_) : tensor_;
 }
 
 void Saved::release() {
   tensor_ = Tensor();
   remade_ = nullptr;
-}
-
-void Saved::cut(const Storage& storage) {
-  if (slot_ < 0 && tensor_.defined() && tensor_.impl().storage.get() == &storage) tensor_ = without_history(tensor_);
+  maker_ = nullptr;
 }
 
 Node::Node(const char* node_name) : name(node_name), site(SiteScope::current()) {}

@@ -64,23 +64,23 @@ SaveFilter*& save_filter();
 class Saved {
  public:
   Saved() = default;
-  /// An input of the node.
+  /// An input of the node. Unless it is a leaf, its elements and its history are kept, not the tensor itself: a later
+  /// in-place write would make this node the tensor's history, and the two would keep each other alive.
   explicit Saved(const Tensor& input);
-  /// Output `slot` of the node itself: kept without its history, so that node and output do not keep each other alive.
+  /// Output `slot` of the node itself: kept without its history, for the same reason.
   static Saved output(const Tensor& y, int slot = 0);
 
   /// The tensor, with its history. AutogradError if it was overwritten.
   Tensor unpack(Node& node) const;
   void release();
-  /// The storage is about to be overwritten by the node that saved it: an input in it can't be unpacked any more, and
-  /// its history, which will be that node, is let go (else node and tensor would keep each other alive).
-  void cut(const Storage& storage);
 
  private:
   Tensor tensor_;
   Ref<Remade> remade_;
+  Ref<Node> maker_;  // of an input that is not a leaf; null for an output, whose maker is the node itself
   uint32_t version_ = 0;
-  int slot_ = -1;  // ≥ 0: an output
+  int slot_ = 0;  // of the maker
+  bool is_output_ = false;
 };
 
 /// One recorded operation.

@@ -163,7 +163,6 @@ void adopt(const Ref<Node>& node, Tensor& y) {
 
 void adopt_inplace(const Ref<Node>& node, Tensor& y) {
   node->number();
-  for (Saved& s : node->saved_tensors) s.cut(*y.impl().storage);
   node->outputs.push_back({y.sizes(), y.dtype(), y.device()});
   Meta* meta = find_meta(y);
   if (!meta || !meta->base.defined()) {

@@ -73,6 +73,21 @@ TEST_CASE("in-place writes and views leave no cycle behind") {
   CHECK(allocated() == before);
 }
 
+TEST_CASE("a tensor written after it was saved does not keep its own history alive") {
+  const int64_t before = allocated();
+  {
+    Tensor x = ones({100}, {.requires_grad = true});
+    Tensor y = x * 2;
+    y.add_(y * y);  // saved y before it got this history
+    Tensor constant = ones({100});
+    constant.add_(x * constant);  // saved before it required a gradient at all
+    const Tensor plain = exp(x);
+    Tensor v = plain.view({10, 10});
+    v.mul_(v * plain.view({10, 10}));
+  }
+  CHECK(allocated() == before);
+}
+
 TEST_CASE("a failed backward leaves nothing behind") {
   const int64_t before = allocated();
   {
