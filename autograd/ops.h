@@ -1,6 +1,7 @@
 #pragma once
 
 /// The public operations, by family.
+#include <tantu/autograd/ops/conv.h>
 #include <tantu/autograd/ops/copy.h>
 #include <tantu/autograd/ops/creation.h>
 #include <tantu/autograd/ops/dropout.h>

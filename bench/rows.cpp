@@ -189,6 +189,23 @@ void add_layers(std::vector<Row>& all) {
   all.push_back(embed);
 }
 
+// 3x3 filters on planes of 28 x 28, n channels in and out.
+Row planes(const char* name, std::function<Tensor(const Tensors&)> call) {
+  return product(
+      name,
+      [](int64_t n, DType t) {
+        return Tensors{normal_of({8, n, 28, 28}, t), normal_of({n, n, 3, 3}, t)};
+      },
+      std::move(call), [](int64_t n) { return 4.0 * (2 * 8 * 784 * d(n) + 9 * d(n) * d(n)); },
+      [](int64_t n) { return 2.0 * 8 * 784 * 9 * d(n) * d(n); }, {16, 64});
+}
+
+void add_convolutions(std::vector<Row>& all) {
+  all.push_back(planes("conv2d", [](const Tensors& t) { return conv2d(t[0], t[1], {}, 1, 1); }));
+  all.push_back(planes("conv_transpose2d", [](const Tensors& t) { return conv_transpose2d(t[0], t[1], {}, 1, 1); }));
+  all.push_back(planes("conv1d", [](const Tensors& t) { return conv1d(t[0].flatten(2), t[1].flatten(2), {}, 1, 4); }));
+}
+
 void add_moves(std::vector<Row>& all) {
   all.push_back(over_matrix(
       "clone", [](const Tensor& x) { return x.clone(); }, 8));
@@ -243,6 +260,7 @@ std::vector<Row> rows() {
   add_reductions(all);
   add_products(all);
   add_layers(all);
+  add_convolutions(all);
   add_moves(all);
   return all;
 }

@@ -259,7 +259,7 @@ TANTU_HD constexpr bool isfinite(Real<T> a) {
 }
 template <class T>
 TANTU_HD constexpr bool isinf(Real<T> a) {
-  return !(isfinite(a) | isnan(a));
+  return !(isfinite(a) | (a.v != a.v));
 }
 
 #define TANTU_BITWISE_WORD(name, op)                                   \

@@ -2,9 +2,8 @@
 
 #include <tantu/core/thread_pool.h>
 #include <tantu/kernels/copy.h>
+#include <tantu/kernels/cpu/float_copy.h>
 #include <tantu/kernels/cpu/gemm.h>
-
-#include <vector>
 
 namespace tantu {
 
@@ -44,20 +43,6 @@ void multiply_integers(const ConstView& a, const ConstView& b, const View& y, do
       }
 }
 
-struct FloatCopy {  // a half matrix as float32, row-major
-  std::vector<float> data;
-  ConstView view;
-  FloatCopy(CpuContext& ctx, const ConstView& x) : data(static_cast<size_t>(x.numel())) {
-    View v;
-    v.data = data.data();
-    v.dtype = kFloat32;
-    v.sizes = x.sizes;
-    v.strides = contiguous_strides(x.sizes);
-    copy(ctx, x, v);
-    view = v;
-  }
-};
-
 }  // namespace
 
 void matmul(CpuContext& ctx, ConstView a, ConstView b, View y, double alpha, double beta) {
@@ -66,14 +51,9 @@ void matmul(CpuContext& ctx, ConstView a, ConstView b, View y, double alpha, dou
     case DType::Float64: return multiply<double>(a, b, y, alpha, beta);
     case DType::Float16:
     case DType::BFloat16: {
-      const FloatCopy fa(ctx, a), fb(ctx, b);
-      FloatCopy fy(ctx, y);
-      View out = y;
-      out.data = fy.data.data();
-      out.dtype = kFloat32;
-      out.strides = contiguous_strides(y.sizes);
-      multiply<float>(fa.view, fb.view, out, alpha, beta);
-      return copy(ctx, out, y);
+      const cpu::FloatCopy fa(ctx, a), fb(ctx, b), fy(ctx, y);
+      multiply<float>(fa.view(), fb.view(), fy.view(), alpha, beta);
+      return copy(ctx, fy.view(), y);
     }
     case DType::Int64: return multiply_integers<int64_t>(a, b, y, alpha, beta);
     case DType::Int32: return multiply_integers<int32_t>(a, b, y, alpha, beta);

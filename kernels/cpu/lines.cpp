@@ -29,7 +29,7 @@ void load(const void* from, int64_t stride, int64_t n, void* to) {
   C* y = static_cast<C*>(to);
   if (stride == 1) {
     if constexpr (std::is_same_v<C, T>) {
-      std::memcpy(y, x, static_cast<size_t>(n) * sizeof(C));
+      if (n > 0) std::memcpy(y, x, static_cast<size_t>(n) * sizeof(C));
     } else {
       int64_t i = 0;
 #if defined(__F16C__)
@@ -51,7 +51,7 @@ void store(const void* from, int64_t n, void* to, int64_t stride) {
   T* y = static_cast<T*>(to);
   if (stride == 1) {
     if constexpr (std::is_same_v<C, T>) {
-      std::memcpy(y, x, static_cast<size_t>(n) * sizeof(C));
+      if (n > 0) std::memcpy(y, x, static_cast<size_t>(n) * sizeof(C));
     } else {
 #pragma GCC ivdep
       for (int64_t i = 0; i < n; ++i) y[i] = written<T>(x[i]);

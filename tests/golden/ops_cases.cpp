@@ -139,6 +139,12 @@ std::map<std::string, Call> layer_cases() {
       {"batch_norm_eval", [](const Inputs& in) { return batch_norm_of(in, false); }},
       {"group_norm_2", [](const Inputs& in) { return TensorList{group_norm(in["x"], 2, in["w"], in["b"])}; }},
       {"instance_norm", unary([](T x) { return instance_norm(x); })},
+      {"conv2d_stride1_padding0", [](const Inputs& in) { return TensorList{conv2d(in["x"], in["w"], in["b"])}; }},
+      {"conv2d_stride1_padding2_dilation2",
+       [](const Inputs& in) { return TensorList{conv2d(in["x"], in["w"], in["b"], 1, 2, 2)}; }},
+      {"conv2d_groups2", [](const Inputs& in) { return TensorList{conv2d(in["x"], in["w"], {}, 1, 0, 1, 2)}; }},
+      {"conv_transpose2d_s2_p1_op1",
+       [](const Inputs& in) { return TensorList{conv_transpose2d(in["x"], in["w"], in["b"], 2, 1, 1)}; }},
       {"embedding_padding_idx2", [](const Inputs& in) { return TensorList{embedding(in["i"], in["w"], 2)}; }},
   };
 }
