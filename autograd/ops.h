@@ -14,6 +14,7 @@
 #include <tantu/autograd/ops/mask.h>
 #include <tantu/autograd/ops/norm.h>
 #include <tantu/autograd/ops/pointwise.h>
+#include <tantu/autograd/ops/pool.h>
 #include <tantu/autograd/ops/random.h>
 #include <tantu/autograd/ops/rearrange.h>
 #include <tantu/autograd/ops/reduce.h>

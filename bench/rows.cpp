@@ -206,6 +206,29 @@ void add_convolutions(std::vector<Row>& all) {
   all.push_back(planes("conv1d", [](const Tensors& t) { return conv1d(t[0].flatten(2), t[1].flatten(2), {}, 1, 4); }));
 }
 
+// Planes of 64 x 64.
+Row pooling(const char* name, std::function<Tensor(const Tensor&)> call, double bytes_per_element) {
+  Row row = over_matrix(name, std::move(call), bytes_per_element);
+  row.inputs = [](int64_t n, DType dtype) { return Tensors{normal_of({n / 4096, 64, 64}, dtype)}; };
+  row.growth = 8;
+  return row;
+}
+
+void add_poolings(std::vector<Row>& all) {
+  all.push_back(pooling(
+      "max_pool2d", [](const Tensor& x) { return max_pool2d(x, 2); }, 7));
+  all.push_back(pooling(
+      "max_pool1d", [](const Tensor& x) { return max_pool1d(x, 2); }, 10));
+  all.push_back(pooling(
+      "avg_pool2d", [](const Tensor& x) { return avg_pool2d(x, 2); }, 5));
+  all.push_back(pooling(
+      "avg_pool1d", [](const Tensor& x) { return avg_pool1d(x, 2); }, 6));
+  all.push_back(pooling(
+      "adaptive_avg_pool2d", [](const Tensor& x) { return adaptive_avg_pool2d(x, 7); }, 4));
+  all.push_back(pooling(
+      "adaptive_max_pool2d", [](const Tensor& x) { return adaptive_max_pool2d(x, 7); }, 4));
+}
+
 void add_moves(std::vector<Row>& all) {
   all.push_back(over_matrix(
       "clone", [](const Tensor& x) { return x.clone(); }, 8));
@@ -261,6 +284,7 @@ std::vector<Row> rows() {
   add_products(all);
   add_layers(all);
   add_convolutions(all);
+  add_poolings(all);
   add_moves(all);
   return all;
 }

@@ -19,6 +19,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   # g++ 12 sees overlapping copies in std::string's own concatenation (GCC bug 105329).
   target_compile_options(tantu_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # `a & b` on truth values is meant: without a jump the loop becomes vector code.
+  target_compile_options(tantu_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-bitwise-instead-of-logical;-Wno-unknown-warning-option>)
+endif()
 if(TANTU_WERROR)
   target_compile_options(tantu_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()

@@ -14,10 +14,10 @@
 // group; bytes of a tile: 16 (64 + 64) elements for 2 * 16 * 64 * 64 FLOP: bound by arithmetic.
 #include <tantu/kernels/conv.h>
 #include <tantu/kernels/launch.cuh>
+#include <tantu/kernels/typed.cuh>
 #include <tantu/kernels/workspace.cuh>
 
 #include <algorithm>
-#include <type_traits>
 
 namespace tantu {
 
@@ -25,41 +25,13 @@ namespace {
 
 constexpr int kThreads = 256, kTile = 64, kDepth = 16, kEach = 4, kRow = kTile + 1;
 
-__device__ __forceinline__ float widen(float x) {
-  return x;
-}
-__device__ __forceinline__ double widen(double x) {
-  return x;
-}
-__device__ __forceinline__ float widen(__half x) {
-  return __half2float(x);
-}
-__device__ __forceinline__ float widen(__nv_bfloat16 x) {
-  return __bfloat162float(x);
-}
-template <class T, class A>
-__device__ __forceinline__ T narrow(A x) {
-  if constexpr (std::is_same_v<T, __half>) return __float2half(x);
-  else if constexpr (std::is_same_v<T, __nv_bfloat16>) return __float2bfloat16(x);
-  else return x;
-}
-template <class T>
-using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
-
-__device__ __forceinline__ float fused(float a, float b, float c) {
-  return fmaf(a, b, c);
-}
-__device__ __forceinline__ double fused(double a, double b, double c) {
-  return fma(a, b, c);
-}
-
 // The element of x that tap (r, s) of output (p, q) meets, or 0 outside of the plane.
 template <class T>
-__device__ __forceinline__ Sum<T> pixel(const ConvSizes& z, const T* x, int64_t plane, int64_t p, int64_t q, int64_t r,
-                                        int64_t s) {
+__device__ __forceinline__ acc_t<T> pixel(const ConvSizes& z, const T* x, int64_t plane, int64_t p, int64_t q,
+                                          int64_t r, int64_t s) {
   const int64_t h = p * z.rule.stride[0] - z.rule.padding[0] + r * z.rule.dilation[0];
   const int64_t w = q * z.rule.stride[1] - z.rule.padding[1] + s * z.rule.dilation[1];
-  return h >= 0 && h < z.H && w >= 0 && w < z.W ? widen(x[(plane * z.H + h) * z.W + w]) : Sum<T>(0);
+  return h >= 0 && h < z.H && w >= 0 && w < z.W ? widen(x[(plane * z.H + h) * z.W + w]) : acc_t<T>(0);
 }
 
 // The three products: their sizes, their operands by index, and where an element of C goes.
@@ -71,13 +43,13 @@ struct Forward {
   __host__ __device__ int64_t M() const { return z.filters; }
   __host__ __device__ int64_t N() const { return z.N * z.positions; }
   __host__ __device__ int64_t K() const { return z.patch; }
-  __device__ Sum<T> a(int64_t group, int64_t m, int64_t k) const { return widen(w[(group * M() + m) * K() + k]); }
-  __device__ Sum<T> b(int64_t group, int64_t k, int64_t n) const {
+  __device__ acc_t<T> a(int64_t group, int64_t m, int64_t k) const { return widen(w[(group * M() + m) * K() + k]); }
+  __device__ acc_t<T> b(int64_t group, int64_t k, int64_t n) const {
     const int64_t s = k % z.S, r = k / z.S % z.R, c = k / (z.R * z.S);
     const int64_t q = n % z.Q, p = n / z.Q % z.P, image = n / z.positions;
     return pixel(z, x, image * z.C + group * z.channels + c, p, q, r, s);
   }
-  __device__ void store(int64_t group, int64_t, int64_t m, int64_t n, Sum<T> sum) const {
+  __device__ void store(int64_t group, int64_t, int64_t m, int64_t n, acc_t<T> sum) const {
     const int64_t position = n % z.positions, image = n / z.positions;
     if (bias) sum += widen(bias[group * M() + m]);
     y[(image * z.O + group * M() + m) * z.positions + position] = narrow<T>(sum);
@@ -92,11 +64,11 @@ struct OfInput {
   __host__ __device__ int64_t M() const { return z.channels; }
   __host__ __device__ int64_t N() const { return z.N * z.H * z.W; }
   __host__ __device__ int64_t K() const { return z.filters * z.R * z.S; }
-  __device__ Sum<T> a(int64_t group, int64_t m, int64_t k) const {  // k = (o, r, s)
+  __device__ acc_t<T> a(int64_t group, int64_t m, int64_t k) const {  // k = (o, r, s)
     const int64_t tap = k % (z.R * z.S), o = k / (z.R * z.S);
     return widen(w[((group * z.filters + o) * z.channels + m) * z.R * z.S + tap]);
   }
-  __device__ Sum<T> b(int64_t group, int64_t k, int64_t n) const {
+  __device__ acc_t<T> b(int64_t group, int64_t k, int64_t n) const {
     const int64_t s = k % z.S, r = k / z.S % z.R, o = k / (z.R * z.S);
     const int64_t w_at = n % z.W, h = n / z.W % z.H, image = n / (z.H * z.W);
     const int64_t down = h + z.rule.padding[0] - r * z.rule.dilation[0];  // = p * stride, if a position met it
@@ -104,9 +76,9 @@ struct OfInput {
     const int64_t p = down / z.rule.stride[0], q = across / z.rule.stride[1];
     const bool met = down >= 0 && across >= 0 && p < z.P && q < z.Q && p * z.rule.stride[0] == down &&
                      q * z.rule.stride[1] == across;
-    return met ? widen(g[((image * z.O + group * z.filters + o) * z.P + p) * z.Q + q]) : Sum<T>(0);
+    return met ? widen(g[((image * z.O + group * z.filters + o) * z.P + p) * z.Q + q]) : acc_t<T>(0);
   }
-  __device__ void store(int64_t group, int64_t, int64_t m, int64_t n, Sum<T> sum) const {
+  __device__ void store(int64_t group, int64_t, int64_t m, int64_t n, acc_t<T> sum) const {
     const int64_t pixel = n % (z.H * z.W), image = n / (z.H * z.W);
     if (bias) sum += widen(bias[group * M() + m]);
     dx[(image * z.C + group * M() + m) * z.H * z.W + pixel] = narrow<T>(sum);
@@ -117,20 +89,20 @@ template <class T>
 struct OfWeight {
   ConvSizes z;
   const T *g, *x;
-  Sum<T>* parts;  // (parts, O, patch)
+  acc_t<T>* parts;  // (parts, O, patch)
   __host__ __device__ int64_t M() const { return z.filters; }
   __host__ __device__ int64_t N() const { return z.patch; }
   __host__ __device__ int64_t K() const { return z.N * z.positions; }
-  __device__ Sum<T> a(int64_t group, int64_t m, int64_t k) const {
+  __device__ acc_t<T> a(int64_t group, int64_t m, int64_t k) const {
     const int64_t position = k % z.positions, image = k / z.positions;
     return widen(g[(image * z.O + group * M() + m) * z.positions + position]);
   }
-  __device__ Sum<T> b(int64_t group, int64_t k, int64_t n) const {
+  __device__ acc_t<T> b(int64_t group, int64_t k, int64_t n) const {
     const int64_t s = n % z.S, r = n / z.S % z.R, c = n / (z.R * z.S);
     const int64_t q = k % z.Q, p = k / z.Q % z.P, image = k / z.positions;
     return pixel(z, x, image * z.C + group * z.channels + c, p, q, r, s);
   }
-  __device__ void store(int64_t group, int64_t part, int64_t m, int64_t n, Sum<T> sum) const {
+  __device__ void store(int64_t group, int64_t part, int64_t m, int64_t n, acc_t<T> sum) const {
     parts[(part * z.O + group * M() + m) * N() + n] = sum;
   }
 };
@@ -142,7 +114,7 @@ struct Tiles {
 
 template <class T, class Product>
 __global__ void __launch_bounds__(kThreads) conv_kernel(Product product, Tiles tiles) {
-  using A = Sum<T>;
+  using A = acc_t<T>;
   A* const as = arch::dynamic_smem<A>();  // (kDepth, kRow): a column apart, so that the writes meet no bank twice
   A* const bs = as + kDepth * kRow;       // (kDepth, kTile)
   const int64_t M = product.M(), N = product.N();
@@ -183,10 +155,10 @@ __global__ void __launch_bounds__(kThreads) conv_kernel(Product product, Tiles t
 
 // dw = the sum of its parts, in their order
 template <class T>
-__global__ void __launch_bounds__(kThreads) conv_parts_kernel(const Sum<T>* parts, T* dw, int64_t n, int64_t count) {
+__global__ void __launch_bounds__(kThreads) conv_parts_kernel(const acc_t<T>* parts, T* dw, int64_t n, int64_t count) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
-    Sum<T> sum = parts[i];
+    acc_t<T> sum = parts[i];
     for (int64_t part = 1; part < count; ++part) sum += parts[part * n + i];
     dw[i] = narrow<T>(sum);
   }
@@ -197,18 +169,7 @@ void multiply(GpuContext& ctx, const Product& product, int64_t parts) {
   Tiles tiles{(product.M() + kTile - 1) / kTile, (product.N() + kTile - 1) / kTile, parts, 0};
   tiles.length = std::max<int64_t>(1, (product.K() + parts - 1) / parts);
   launch(ctx, "conv_kernel", conv_kernel<T, Product>, product.z.rule.groups * parts * tiles.m * tiles.n, kThreads,
-         kDepth * (kRow + kTile) * sizeof(Sum<T>), product, tiles);
-}
-
-// Calls f(a null pointer of the element type) for a floating dtype.
-template <class F>
-void with_type(DType dtype, F f) {
-  switch (dtype) {
-    case DType::Float64: return f(static_cast<double*>(nullptr));
-    case DType::Float16: return f(static_cast<__half*>(nullptr));
-    case DType::BFloat16: return f(static_cast<__nv_bfloat16*>(nullptr));
-    default: return f(static_cast<float*>(nullptr));
-  }
+         kDepth * (kRow + kTile) * sizeof(acc_t<T>), product, tiles);
 }
 
 constexpr int64_t kPartLength = 4096, kMostParts = 64;
@@ -218,8 +179,7 @@ constexpr int64_t kPartLength = 4096, kMostParts = 64;
 void conv_forward(GpuContext& ctx, ConstView x, ConstView w, ConstView bias, View y, const ConvRule& rule) {
   if (y.numel() == 0) return;
   const ConvSizes z(x.sizes, w.sizes, y.sizes, rule);
-  with_type(y.dtype, [&](auto* type) {
-    using T = std::remove_pointer_t<decltype(type)>;
+  with_floating_type(y.dtype, [&]<class T>(T*) {
     multiply<T>(ctx, Forward<T>{z, x.as<T>(), w.as<T>(), bias.as<T>(), y.as<T>()}, 1);
   });
 }
@@ -227,8 +187,7 @@ void conv_forward(GpuContext& ctx, ConstView x, ConstView w, ConstView bias, Vie
 void conv_backward_input(GpuContext& ctx, ConstView g, ConstView w, ConstView bias, View dx, const ConvRule& rule) {
   if (dx.numel() == 0) return;
   const ConvSizes z(dx.sizes, w.sizes, g.sizes, rule);
-  with_type(dx.dtype, [&](auto* type) {
-    using T = std::remove_pointer_t<decltype(type)>;
+  with_floating_type(dx.dtype, [&]<class T>(T*) {
     multiply<T>(ctx, OfInput<T>{z, g.as<T>(), w.as<T>(), bias.as<T>(), dx.as<T>()}, 1);
   });
 }
@@ -237,12 +196,11 @@ void conv_backward_weight(GpuContext& ctx, ConstView g, ConstView x, View dw, co
   const int64_t n = dw.numel();
   if (n == 0) return;
   const ConvSizes z(x.sizes, dw.sizes, g.sizes, rule);
-  with_type(dw.dtype, [&](auto* type) {
-    using T = std::remove_pointer_t<decltype(type)>;
+  with_floating_type(dw.dtype, [&]<class T>(T*) {
     const int64_t count = std::clamp<int64_t>(z.N * z.positions / kPartLength, 1, kMostParts);
-    const Workspace parts(ctx, "conv", count * n * static_cast<int64_t>(sizeof(Sum<T>)));
-    multiply<T>(ctx, OfWeight<T>{z, g.as<T>(), x.as<T>(), parts.data<Sum<T>>()}, count);
-    launch(ctx, "conv_parts_kernel", conv_parts_kernel<T>, blocks_for(n, kThreads), kThreads, 0, parts.data<Sum<T>>(),
+    const Workspace parts(ctx, "conv", count * n * static_cast<int64_t>(sizeof(acc_t<T>)));
+    multiply<T>(ctx, OfWeight<T>{z, g.as<T>(), x.as<T>(), parts.data<acc_t<T>>()}, count);
+    launch(ctx, "conv_parts_kernel", conv_parts_kernel<T>, blocks_for(n, kThreads), kThreads, 0, parts.data<acc_t<T>>(),
            dw.as<T>(), n, count);
   });
 }

@@ -5,10 +5,8 @@
 #include <limits>
 #include <type_traits>
 
-#ifdef __CUDACC__
-#define TANTU_HD __host__ __device__
-#else
-#define TANTU_HD
+#include <tantu/kernels/host_device.h>
+#ifndef __CUDACC__
 #include <tantu/kernels/math_float.h>
 #endif
 

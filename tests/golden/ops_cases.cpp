@@ -145,6 +145,9 @@ std::map<std::string, Call> layer_cases() {
       {"conv2d_groups2", [](const Inputs& in) { return TensorList{conv2d(in["x"], in["w"], {}, 1, 0, 1, 2)}; }},
       {"conv_transpose2d_s2_p1_op1",
        [](const Inputs& in) { return TensorList{conv_transpose2d(in["x"], in["w"], in["b"], 2, 1, 1)}; }},
+      {"max_pool2d_k2", unary([](T x) { return max_pool2d(x, 2); })},
+      {"avg_pool2d_k2", unary([](T x) { return avg_pool2d(x, 2); })},
+      {"avg_pool2d_k3_s2_p1_nopadcount", unary([](T x) { return avg_pool2d(x, 3, 2, 1, false, false); })},
       {"embedding_padding_idx2", [](const Inputs& in) { return TensorList{embedding(in["i"], in["w"], 2)}; }},
   };
 }
