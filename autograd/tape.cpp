@@ -1,5 +1,7 @@
 #include <tantu/autograd/tape.h>
 
+#include <tantu/autograd/ops/view_of.h>
+
 #include <tantu/autograd/ops/creation.h>
 #include <tantu/autograd/ops/shape.h>
 

@@ -9,10 +9,12 @@ void destroy(TensorImpl* impl) {
 }
 
 int64_t Tensor::size(int64_t dim) const {
+  TANTU_CHECK(!sizes().empty(), IndexError, "size: Dimension specified as {} but tensor has no dimensions", dim);
   return sizes()[wrap_dim("size", dim, sizes().size())];
 }
 
 int64_t Tensor::stride(int64_t dim) const {
+  TANTU_CHECK(!strides().empty(), IndexError, "stride: Dimension specified as {} but tensor has no dimensions", dim);
   return strides()[wrap_dim("stride", dim, strides().size())];
 }
 

@@ -246,7 +246,13 @@ DataLoader::Iterator::Iterator(Iterator&&) noexcept = default;
 DataLoader::Iterator& DataLoader::Iterator::operator=(Iterator&&) noexcept = default;
 DataLoader::Iterator::~Iterator() = default;
 
+const Batch& DataLoader::Iterator::operator*() const {
+  TANTU_CHECK(epoch_ && batch_, Error, "DataLoader: the iterator is at the end of its epoch, or was moved from");
+  return *batch_;
+}
+
 DataLoader::Iterator& DataLoader::Iterator::operator++() {
+  TANTU_CHECK(epoch_, Error, "DataLoader: the iterator was moved from");
   batch_ = epoch_->next();
   return *this;
 }

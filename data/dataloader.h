@@ -72,8 +72,9 @@ class DataLoader::Iterator {
   Iterator& operator=(Iterator&&) noexcept;
   ~Iterator();
 
-  const Batch& operator*() const { return *batch_; }
-  const Batch* operator->() const { return &*batch_; }
+  /// Error past the end, and of an iterator that was moved from.
+  const Batch& operator*() const;
+  const Batch* operator->() const { return &**this; }
   Iterator& operator++();
   void operator++(int) { ++*this; }
   friend bool operator==(const Iterator& it, End) { return !it.batch_; }

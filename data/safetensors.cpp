@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,8 +27,15 @@ using detail::kHeaderLimit;
 
 class File {  // a descriptor that is closed in the end
  public:
-  File(const std::string& path, int flags) : descriptor_(open(path.c_str(), flags | O_CLOEXEC, 0644)), path_(path) {
+  // Without O_NONBLOCK a named pipe would wait for a writer before it can be refused.
+  File(const std::string& path, int flags)
+      : descriptor_(open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0644)), path_(path) {
     TANTU_CHECK(descriptor_ >= 0, Error, "safetensors: cannot open {}: {}", path, std::strerror(errno));
+  }
+  void check_regular() const {
+    struct stat status = {};
+    TANTU_CHECK(fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode), Error,
+                "safetensors: {} is not a regular file", path_);
   }
   ~File() { close(descriptor_); }
   File(const File&) = delete;
@@ -109,6 +117,10 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
   const std::string header = detail::write_header(order, metadata);
   TANTU_CHECK(header.size() <= kHeaderLimit, FormatError,
               "save_safetensors: {}: a header of {} bytes is over the limit of {}", path, header.size(), kHeaderLimit);
+  struct stat status = {};
+  TANTU_CHECK(stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode), Error,
+              "save_safetensors: {} exists and is not a regular file", path);
+  TANTU_CHECK(!path.empty(), ValueError, "save_safetensors: the path is empty");
   TemporaryFile temporary(path);
   {
     File file(temporary.path(), O_WRONLY | O_CREAT | O_TRUNC);
@@ -124,6 +136,7 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
 Safetensors load_safetensors(const std::string& path, Site at) {
   tape::Op op("load_safetensors", at);
   const File file(path, O_RDONLY);
+  file.check_regular();
   const uint64_t size = file.size();
   TANTU_CHECK(size >= 8, FormatError, "safetensors: {}: {} bytes are too few for a header length", path, size);
   uint64_t length = 0;

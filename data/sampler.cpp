@@ -112,7 +112,7 @@ std::vector<int64_t> distributed_indices(int64_t n, const DistributedIndexOption
   std::vector<int64_t> all(static_cast<size_t>(n));
   if (options.shuffle) all = permutation(n, Generator(options.seed + static_cast<uint64_t>(epoch)));
   else std::iota(all.begin(), all.end(), 0);
-  const int64_t each = options.drop_last ? n / ranks : (n + ranks - 1) / ranks;
+  const int64_t each = n / ranks + (!options.drop_last && n % ranks != 0);
   std::vector<int64_t> mine;
   for (int64_t k = 0; k < each; ++k) mine.push_back(all[static_cast<size_t>((rank + k * ranks) % n)]);
   return mine;

@@ -294,6 +294,14 @@ void Module::add_child(const std::string& key, std::shared_ptr<Module> module) {
   State& s = state();
   TANTU_CHECK(module, ValueError, "{}: the module \"{}\" is null", name(), key);
   check_name(name(), key, has(s.parameters, key) || has(s.buffers, key) || has(s.children, key));
+  std::vector<const Module*> below{module.get()};
+  while (!below.empty()) {
+    const Module* m = below.back();
+    below.pop_back();
+    TANTU_CHECK(m->state_ != state_, ValueError, "{}: the module \"{}\" holds this one, which would hold itself",
+                name(), key);
+    for (const auto& [unused, child] : m->state().children) below.push_back(child.get());
+  }
   s.children.emplace_back(key, std::move(module));
 }
 

@@ -1,4 +1,5 @@
 #include <tantu/autograd/ops.h>
+#include <tantu/autograd/ops/overlap.h>
 #include <tantu/autograd/tape.h>
 #include <tantu/kernels/copy.h>
 
@@ -82,7 +83,8 @@ Tensor& Tensor::copy_(const Tensor& source, Site at) {
               "copy_: a source of shape {} does not broadcast to {}", source.sizes(), sizes());
   const Tensor from = source.sizes() == sizes() ? source : source.detach().expand(sizes());
   if (impl_ == source.ref()) return *this;
-  copy_values("copy_", from, *this);
+  const Tensor apart = apart_from("copy", *this, from);
+  copy_values("copy_", apart.defined() ? apart : from, *this);
   if (tape::wants(*this, source) && is_floating(dtype()))
     tape::record_inplace("CopyBackwards", *this, {*this, source}, {},
                          [sizes = source.sizes(), device = source.device(), type = source.dtype()](tape::Backward& b) {

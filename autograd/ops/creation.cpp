@@ -50,6 +50,15 @@ bfloat16 scalar_as<bfloat16>(Scalar s) {
   return bfloat16(static_cast<float>(s.to_double()));
 }
 
+// ceil((end - start) / step) without rounding on the way; exact below 2^53.
+double integer_count(int64_t start, int64_t end, int64_t step) {
+  using Unsigned = uint64_t;
+  const Unsigned span = step > 0 ? static_cast<Unsigned>(end) - static_cast<Unsigned>(start)
+                                 : static_cast<Unsigned>(start) - static_cast<Unsigned>(end);
+  const Unsigned by = step > 0 ? static_cast<Unsigned>(step) : -static_cast<Unsigned>(step);
+  return static_cast<double>(span / by + (span % by != 0));
+}
+
 // A CPU tensor whose element i is `value(i)`, moved to the options' device.
 template <class F>
 Tensor generated(const char* op, const Shape& sizes, DType dtype, const TensorOptions& options, F&& value) {
@@ -158,9 +167,9 @@ Tensor arange(Scalar start, Scalar end, Scalar step, const TensorOptions& option
   TANTU_CHECK((d > 0 && e >= s) || (d < 0 && e <= s), ValueError,
               "arange: upper bound and lower bound inconsistent with step sign ({} -> {} by {})", s, e, d);
   const bool integers = !start.is_floating() && !end.is_floating() && !step.is_floating();
-  const double count = std::ceil((e - s) / d);
-  TANTU_CHECK(count < 0x1p59, ShapeError, "arange: {} elements are too many", count);
   const int64_t first = start.to_int64(), by = step.to_int64();
+  const double count = integers ? integer_count(first, end.to_int64(), by) : std::ceil((e - s) / d);
+  TANTU_CHECK(count < 0x1p59, ShapeError, "arange: {} elements are too many", count);
   return generated(
       "arange", {static_cast<int64_t>(count)}, options.dtype.value_or(integers ? kInt64 : kFloat32), options,
       [&](int64_t i) { return integers ? Scalar(first + i * by) : Scalar(s + static_cast<double>(i) * d); });

@@ -26,8 +26,8 @@ Tensor avg_pool1d(const Tensor& x, int64_t kernel_size, std::optional<int64_t> s
 Tensor avg_pool2d(const Tensor& x, Pair kernel_size, std::optional<Pair> stride = {}, Pair padding = 0,
                   bool ceil_mode = false, bool count_include_pad = true, std::optional<int64_t> divisor_override = {},
                   Site at = Site::here());
-/// The means of `output_size` windows that cut x evenly: output o of n gathers the elements from floor(o · in / n) up to
-/// ceil((o + 1) · in / n).
+/// The means of `output_size` windows that cut x evenly: output o of n gathers the elements from floor(o · in / n) up
+/// to ceil((o + 1) · in / n).
 Tensor adaptive_avg_pool1d(const Tensor& x, int64_t output_size, Site at = Site::here());
 /// The same in two dimensions.
 Tensor adaptive_avg_pool2d(const Tensor& x, Pair output_size, Site at = Site::here());

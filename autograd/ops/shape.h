@@ -55,9 +55,5 @@ std::vector<Tensor> unbind(const Tensor& x, int64_t dim = 0, Site at = Site::her
 
 /// Any strided picture of x's storage; strides are not negative. ShapeError if it leaves the storage.
 Tensor as_strided(const Tensor& x, const Shape& sizes, const Strides& strides, int64_t offset, Site at = Site::here());
-/// The gradient of a base tensor with this geometry from `g`, the gradient of one strided picture of its storage.
-/// Elements shown more than once get the sum. Differentiable.
-Tensor as_strided_backward(const Tensor& g, const Shape& base_sizes, const Strides& base_strides, int64_t base_offset,
-                           const Shape& sizes, const Strides& strides, int64_t offset);
 
 }  // namespace tantu

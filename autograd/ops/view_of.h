@@ -32,4 +32,9 @@ Tensor embed(const char* grad_name, const Tensor& part, const Shape& whole, F vi
   return y;
 }
 
+/// The gradient of a base tensor with this geometry from `g`, the gradient of one strided picture of its storage.
+/// Elements shown more than once get the sum. Differentiable.
+Tensor as_strided_backward(const Tensor& g, const Shape& base_sizes, const Strides& base_strides, int64_t base_offset,
+                           const Shape& sizes, const Strides& strides, int64_t offset);
+
 }  // namespace tantu

@@ -299,3 +299,16 @@ TEST_CASE("gradients of in-place programs are PyTorch's") {
     for (size_t i = 0; i < 3; ++i) CHECK(gw[i] == Approx(program.gw[i]).epsilon(1e-12).margin(1e-12));
   }
 }
+
+TEST_CASE("copy_ refuses a source that shows its own cells in other places") {
+  Tensor q = arange(9).view({3, 3});
+  CHECK_THROWS_AS(q.copy_(q.t()), ShapeError);
+  Tensor line = arange(1000);
+  CHECK_THROWS_AS(line.slice(0, 1).copy_(line.slice(0, 0, 999)), ShapeError);
+  CHECK(equal(q, arange(9).view({3, 3})));
+  line.slice(0, 0, 1000, 2).copy_(line.slice(0, 1, 1000, 2));  // interleaved, no cell in common
+  CHECK(line[0].item<int64_t>() == 1);
+  CHECK(line[998].item<int64_t>() == 999);
+  q.copy_(q);
+  CHECK(equal(q, arange(9).view({3, 3})));
+}

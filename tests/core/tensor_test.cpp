@@ -1,6 +1,8 @@
 #include <tantu/autograd/ops.h>
 #include <tantu/tests/catch.h>
 
+#include <limits>
+
 using namespace tantu;
 
 TEST_CASE("a tensor tells what it is") {
@@ -71,4 +73,20 @@ TEST_CASE("creation") {
   CHECK_THROWS_AS(zeros({-1}), ShapeError);
   CHECK_THROWS_AS(zeros({int64_t{1} << 50, int64_t{1} << 50}), ShapeError);
   CHECK_THROWS_AS(zeros({int64_t{1} << 45}), OutOfMemoryError);
+}
+
+TEST_CASE("a tensor without dimensions has no size along one") {
+  const Tensor t = tensor(2.5);
+  for (int64_t dim : {0, -1, 1}) {
+    CHECK_THROWS_AS(t.size(dim), IndexError);
+    CHECK_THROWS_AS(t.stride(dim), IndexError);
+  }
+}
+
+TEST_CASE("the length of an integer range is counted in integers") {
+  const int64_t big = int64_t{1} << 53, last = std::numeric_limits<int64_t>::max();
+  CHECK(arange(big + 1, big + 4).to_vector<int64_t>() == std::vector<int64_t>{big + 1, big + 2, big + 3});
+  CHECK(arange(last - 2, last).numel() == 2);
+  CHECK(arange(-last - 1, -last + 2).numel() == 3);
+  CHECK(arange(last, last - 5, -2).to_vector<int64_t>() == std::vector<int64_t>{last, last - 2, last - 4});
 }

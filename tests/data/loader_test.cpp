@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <set>
 #include <thread>
 
@@ -360,4 +361,21 @@ TEST_CASE("datasets: subsets, joined ones, splits") {
   CHECK_THROWS_AS(data::AnyDataset(std::shared_ptr<data::TensorDataset>()), ValueError);
   CHECK_THROWS_AS(base.get(10), IndexError);
   CHECK_THROWS_AS(base.get(-1), IndexError);
+}
+
+TEST_CASE("an iterator past its epoch, or moved from, says so") {
+  const DataLoader loader(data::TensorDataset(arange(4)), {.batch_size = 4});
+  auto it = loader.begin();
+  auto moved = std::move(it);
+  CHECK_THROWS_AS(*it, Error);
+  CHECK_THROWS_AS(++it, Error);
+  ++moved;
+  CHECK(moved == loader.end());
+  CHECK_THROWS_AS(*moved, Error);
+}
+
+TEST_CASE("more ranks than samples") {
+  const int64_t many = std::numeric_limits<int64_t>::max();
+  CHECK(data::distributed_indices(3, {.num_replicas = many, .rank = 4, .shuffle = false}, 0) ==
+        std::vector<int64_t>{1});
 }

@@ -2,6 +2,8 @@
 #include <tantu/data/safetensors.h>
 #include <tantu/tests/catch.h>
 
+#include <sys/stat.h>
+
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -145,4 +147,16 @@ TEST_CASE("what cannot be held or written says so") {
   CHECK_THROWS_AS(save_safetensors(folder.file("x"), {{"__metadata__", zeros({1})}}), ValueError);
   CHECK_THROWS_AS(save_safetensors(folder.file("x"), {{"\xff", zeros({1})}}), ValueError);
   CHECK_THROWS_AS(save_safetensors(folder.file("x"), {{"a", Tensor()}}), ValueError);
+}
+
+TEST_CASE("what is not a regular file is neither read nor replaced") {
+  const Folder folder;
+  const std::string pipe = folder.file("pipe");
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THROWS_AS(load_safetensors(pipe), Error);
+  CHECK_THROWS_AS(save_safetensors(pipe, {{"x", ones({2})}}), Error);
+  CHECK(std::filesystem::is_fifo(pipe));
+  CHECK_THROWS_AS(load_safetensors(folder.file(".")), Error);
+  CHECK_THROWS_AS(save_safetensors(folder.file("."), {{"x", ones({2})}}), Error);
+  CHECK_THROWS_AS(save_safetensors("", {{"x", ones({2})}}), ValueError);
 }

@@ -175,3 +175,11 @@ TEST_CASE("losses as modules equal their functions") {
   CHECK(smooth(logits, labels).item<float>() == cross_entropy(logits, labels, {.label_smoothing = 0.1}).item<float>());
   CHECK(nn::MSELoss({.reduction = "sum"})(logits, zeros({2, 3})).item<float>() == Approx(6.35f));
 }
+
+TEST_CASE("a module cannot hold itself") {
+  nn::Sequential a, b;
+  CHECK_THROWS_AS(a.push_back(a), ValueError);
+  a.push_back(b);
+  CHECK_THROWS_AS(b.push_back(a), ValueError);
+  CHECK(a.parameters().empty());
+}

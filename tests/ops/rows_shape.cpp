@@ -1,4 +1,5 @@
 #include <tantu/autograd/ops.h>
+#include <tantu/autograd/ops/view_of.h>
 #include <tantu/tests/ops/op_table.h>
 
 namespace tantu::optest {
