@@ -182,39 +182,74 @@ __global__ void __launch_bounds__(kReduceThreads)
   }
 }
 
-/// Host: runs `op` over a plan's rows or columns, read through `x`.
-template <class Op, class Source>
-void reduce_over(GpuContext& ctx, const char* name, const Op& op, const Source& x, ReducePlan plan) {
+/// Host: room for the pieces' partial results, and their last step.
+template <class Op>
+class ReduceParts {
+ public:
   using Acc = typename Op::Acc;
-  constexpr int V = Source::kVector;
-  ReduceShape& s = plan.shape;
-  if (s.rows == 0) return;
-  const int team = plan.columns ? plan.cut_columns(V) : plan.cut_rows(V);
-  const int64_t pieces = s.pieces.size();
-  const Workspace parts(ctx, name, pieces > 1 ? s.rows * pieces * static_cast<int64_t>(sizeof(Acc)) : 0);
-  Acc* to = pieces > 1 ? parts.template data<Acc>() : nullptr;
-  if (plan.columns) {
-    const int64_t size = s.kept.size[s.kept.count - 1].size();
-    const int64_t tasks = s.rows / size * ((size + team * V - 1) / (team * V)) * pieces;
-    launch(ctx, name, reduce_columns_kernel<Op, Source>, blocks_for(tasks, 1, 65535), kReduceThreads,
-           kReduceThreads / 2 * V * sizeof(Acc), op, x, s, team, to);
-  } else {
-    launch(ctx, name, reduce_rows_kernel<Op, Source>, blocks_for(s.rows * pieces, kReduceThreads / team, 65535),
-           kReduceThreads, kReduceThreads / 32 * sizeof(Acc), op, x, s, team, to);
+  ReduceParts(GpuContext& ctx, const char* name, const ReduceShape& s)
+      : ctx_(ctx),
+        name_(name),
+        shape_(s),
+        room_(ctx, name, s.pieces.size() > 1 ? s.rows * s.pieces.size() * static_cast<int64_t>(sizeof(Acc)) : 0) {}
+  Acc* data() const { return shape_.pieces.size() > 1 ? room_.template data<Acc>() : nullptr; }
+  void join(const Op& op) const {
+    if (shape_.pieces.size() > 1)
+      launch(ctx_, name_, reduce_parts_kernel<Op>, blocks_for(shape_.rows, 1, 65535), kReduceThreads,
+             kReduceThreads / 32 * sizeof(Acc), op, data(), shape_);
   }
-  if (pieces > 1)
-    launch(ctx, name, reduce_parts_kernel<Op>, blocks_for(s.rows, 1, 65535), kReduceThreads,
-           kReduceThreads / 32 * sizeof(Acc), op, to, s);
+
+ private:
+  GpuContext& ctx_;
+  const char* name_;
+  const ReduceShape& shape_;
+  Workspace room_;
+};
+
+template <class Op, class Source>
+void reduce_rows(GpuContext& ctx, const char* name, const Op& op, const Source& x, ReducePlan plan) {
+  const int team = plan.cut_rows(Source::kVector);
+  const ReduceShape& s = plan.shape;
+  const ReduceParts<Op> parts(ctx, name, s);
+  launch(ctx, name, reduce_rows_kernel<Op, Source>, blocks_for(s.rows * s.pieces.size(), kReduceThreads / team, 65535),
+         kReduceThreads, kReduceThreads / 32 * sizeof(typename Op::Acc), op, x, s, team, parts.data());
+  parts.join(op);
 }
 
+template <class Op, class Source>
+void reduce_columns(GpuContext& ctx, const char* name, const Op& op, const Source& x, ReducePlan plan) {
+  constexpr int V = Source::kVector;
+  const int width = plan.cut_columns(V);
+  const ReduceShape& s = plan.shape;
+  const ReduceParts<Op> parts(ctx, name, s);
+  const int64_t size = s.kept.size[s.kept.count - 1].size();
+  const int64_t tasks = s.rows / size * ((size + width * V - 1) / (width * V)) * s.pieces.size();
+  launch(ctx, name, reduce_columns_kernel<Op, Source>, blocks_for(tasks, 1, 65535), kReduceThreads,
+         kReduceThreads / 2 * V * sizeof(typename Op::Acc), op, x, s, width, parts.data());
+  parts.join(op);
+}
+
+/// Host: runs `op` over a plan's rows or columns of any dtype.
 template <class Op>
 void reduce_any(GpuContext& ctx, const char* name, const Op& op, const ConstView& x, const ReducePlan& plan) {
-  reduce_over(ctx, name, op, AnySource<typename Op::In>{static_cast<const char*>(x.data), x.dtype}, plan);
+  if (plan.shape.rows == 0) return;
+  const AnySource<typename Op::In> from{static_cast<const char*>(x.data), x.dtype};
+  if (plan.columns) reduce_columns(ctx, name, op, from, plan);
+  else reduce_rows(ctx, name, op, from, plan);
 }
-/// x holds T's and the plan says `packed`.
+/// The same for rows (not columns) of T's; the plan says `packed`.
+template <class T, class Op>
+void reduce_packed_rows(GpuContext& ctx, const char* name, const Op& op, const ConstView& x, const ReducePlan& plan) {
+  if (plan.shape.rows == 0) return;
+  reduce_rows(ctx, name, op, PackedSource<T, typename Op::In>{static_cast<const T*>(x.data), plan.vector}, plan);
+}
+/// The same for rows or columns of T's.
 template <class T, class Op>
 void reduce_packed(GpuContext& ctx, const char* name, const Op& op, const ConstView& x, const ReducePlan& plan) {
-  reduce_over(ctx, name, op, PackedSource<T, typename Op::In>{static_cast<const T*>(x.data), plan.vector}, plan);
+  if (plan.shape.rows == 0) return;
+  const PackedSource<T, typename Op::In> from{static_cast<const T*>(x.data), plan.vector};
+  if (plan.columns) reduce_columns(ctx, name, op, from, plan);
+  else reduce_rows(ctx, name, op, from, plan);
 }
 
 /// What an operation whose elements join one after another has in common.

@@ -16,6 +16,6 @@ TANTU_KERNEL(softmax_backward, ConstView g, ConstView y, View dx, int axis, bool
 
 /// y = log Σ exp(x) over the last `reduced` dimensions: x (kept…, reduced…) → y (kept…), floating, any strides, without
 /// overflow. -inf of no elements and of -inf alone. Computes as softmax_forward does.
-TANTU_CPU_KERNEL(logsumexp_last, ConstView x, View y, int reduced);
+TANTU_KERNEL(logsumexp_last, ConstView x, View y, int reduced);
 
 }  // namespace tantu

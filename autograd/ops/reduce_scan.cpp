@@ -53,7 +53,7 @@ Tensor product(const Tensor& x, const Axes& dims, bool keepdim) {
   const ReducedDims r("prod", x, dims);
   Tensor y = make_tensor("prod", r.shape(keepdim), is_integral(x.dtype()) ? kInt64 : x.dtype(), x.device());
   if (y.numel() > 0)
-    on_cpu(x.device(), "prod", [&](auto& ctx) { reduce_last(ctx, r.x.in(), r.out(y), r.reduced, Reduce::Prod); });
+    on_device(x.device(), "prod", [&](auto& ctx) { reduce_last(ctx, r.x.in(), r.out(y), r.reduced, Reduce::Prod); });
   if (tape::wants(x))
     tape::record(dims.all() ? "ProdBackward0" : "ProdBackward1", {&y}, {x}, {tape::Saved(x)},
                  [dims](tape::Backward& b) {

@@ -48,7 +48,7 @@ Tensor logsumexp(const Tensor& input, const Axes& dims, bool keepdim, Site at) {
   const ReducedDims r("logsumexp", x, dims);
   Tensor y = make_tensor("logsumexp", r.shape(keepdim), x.dtype(), x.device());
   if (y.numel() > 0)
-    on_cpu(x.device(), "logsumexp", [&](auto& ctx) { logsumexp_last(ctx, r.x.in(), r.out(y), r.reduced); });
+    on_device(x.device(), "logsumexp", [&](auto& ctx) { logsumexp_last(ctx, r.x.in(), r.out(y), r.reduced); });
   if (tape::wants(x))
     tape::record("LogsumexpBackward0", {&y}, {x}, {tape::Saved(x), tape::Saved::output(y)},
                  [kept_dim = r.kept_dim](tape::Backward& b) {
