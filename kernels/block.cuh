@@ -33,6 +33,31 @@ __device__ __forceinline__ A team_join(A value, int team, A* shared, const Join&
   return value;
 }
 
+/// What the threads of the team before this one hold, joined in order; `total` is what all of them hold. Teams of a
+/// warp or the block. `shared` has room for one value a warp.
+template <class A, class Join>
+__device__ __forceinline__ A team_scan(A value, int team, A identity, A* shared, const Join& join, A& total) {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  for (int step = 1; step < 32; step *= 2) {
+    const A before = shuffle_up(value, step);
+    if (lane >= step) value = join(before, value);
+  }
+  A before = shuffle_up(value, 1);
+  if (lane == 0) before = identity;
+  total = __shfl_sync(kFullWarp, value, 31);
+  if (team <= 32) return before;
+  __syncthreads();  // an earlier call may still be read
+  if (lane == 31) shared[warp] = value;
+  __syncthreads();
+  A front = identity;
+  total = identity;
+  for (int w = 0; w < team / 32; ++w) {
+    if (w == warp) front = total;
+    total = join(total, shared[w]);
+  }
+  return join(front, before);
+}
+
 struct Add {
   template <class T>
   __device__ __forceinline__ T operator()(T a, T b) const {

@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kSoftmaxThreads)
 }
 
 template <class C>
-__global__ void __launch_bounds__(kSoftmaxThreads) softmax_strided_kernel(SoftmaxLines<2> p, int width, bool log) {
+__global__ void __launch_bounds__(kSoftmaxThreads) softmax_strided_kernel(AxisLines<2> p, int width, bool log) {
   const int lane = threadIdx.x % width, first = threadIdx.x / width, shared_by = blockDim.x / width;
   MaxSum<C>* shared = arch::dynamic_smem<MaxSum<C>>();
   const Strided& x = p.places.operands[0];
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(kSoftmaxThreads) softmax_strided_kernel(Softma
 }
 
 template <class T>
-void softmax_rows(GpuContext& ctx, const SoftmaxLines<2>& p, bool log) {
+void softmax_rows(GpuContext& ctx, const AxisLines<2>& p, bool log) {
   constexpr int kVectors = kVectorsOf<T>;
   using C = compute_t<T>;
   if (p.n > int64_t{kSoftmaxMost} * kVectors * kPerVector<T>)
@@ -139,7 +139,7 @@ void softmax_rows(GpuContext& ctx, const SoftmaxLines<2>& p, bool log) {
 }
 
 template <class C>
-void softmax_strided(GpuContext& ctx, const SoftmaxLines<2>& p, bool log) {
+void softmax_strided(GpuContext& ctx, const AxisLines<2>& p, bool log) {
   const int width = softmax_width(p.count, p.n);
   launch(ctx, "softmax_strided_kernel", softmax_strided_kernel<C>, blocks_for(p.count, width, 65535), kSoftmaxThreads,
          kSoftmaxThreads * sizeof(MaxSum<C>), p, width, log);
@@ -148,7 +148,7 @@ void softmax_strided(GpuContext& ctx, const SoftmaxLines<2>& p, bool log) {
 }  // namespace
 
 void softmax_forward(GpuContext& ctx, ConstView x, View y, int axis, bool log) {
-  const SoftmaxLines<2> p({x, y}, axis);
+  const AxisLines<2> p({x, y}, axis);
   if (p.count == 0 || p.n == 0) return;
   if (p.rows) visit_stored(x.dtype, [&]<class T>() { softmax_rows<T>(ctx, p, log); });
   else if (x.dtype == kFloat64) softmax_strided<double>(ctx, p, log);

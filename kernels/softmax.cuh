@@ -1,9 +1,8 @@
 #pragma once
 
+#include <tantu/kernels/axis_lines.cuh>
 #include <tantu/kernels/launch.cuh>
 #include <tantu/kernels/max_sum.cuh>
-#include <tantu/kernels/packed.cuh>
-#include <tantu/kernels/strided.cuh>
 
 // How softmax and its gradient go through the lines along one dimension.
 namespace tantu {
@@ -11,33 +10,6 @@ namespace {
 
 inline constexpr int kSoftmaxThreads = 256;
 inline constexpr int kSoftmaxMost = 1024;  // threads of a block that holds one line
-
-/// The lines of N views of one shape: `places` counts them, `step` is the way from one element of a line to the next.
-template <int N>
-struct SoftmaxLines {
-  Picture<N> places;
-  int64_t count = 1, n;
-  int64_t step[N];
-  bool rows = true;    // of one dtype, without gaps
-  bool vector = true;  // and all of them start at multiples of 16 bytes
-
-  SoftmaxLines(const ConstView (&views)[N], int axis) : n(views[0].rank() == 0 ? 1 : views[0].sizes[axis]) {
-    ConstView kept[N];
-    for (int i = 0; i < N; ++i) {
-      kept[i] = views[i];
-      step[i] = 1;
-      if (views[i].rank() > 0) {
-        step[i] = views[i].strides[axis];
-        kept[i].sizes.erase(axis);
-        kept[i].strides.erase(axis);
-      }
-      rows &= (step[i] == 1 || n == 1) && views[i].dtype == views[0].dtype;
-      vector &= rows_aligned(kept[i].data, kept[i].dtype, kept[i].sizes, kept[i].strides);
-    }
-    count = kept[0].numel();
-    places = make_picture<N>(kept, N);
-  }
-};
 
 /// How many threads share a line that a team of them can hold, and the threads of the block.
 struct SoftmaxTeam {

@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(kSoftmaxThreads)
 
 template <class C>
 __global__ void __launch_bounds__(kSoftmaxThreads)
-    softmax_backward_strided_kernel(SoftmaxLines<3> p, int width, bool log) {
+    softmax_backward_strided_kernel(AxisLines<3> p, int width, bool log) {
   const int lane = threadIdx.x % width, first = threadIdx.x / width, shared_by = blockDim.x / width;
   C* shared = arch::dynamic_smem<C>();
   const Strided *g = &p.places.operands[0], *y = &p.places.operands[1], *dx = &p.places.operands[2];
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(kSoftmaxThreads)
 }
 
 template <class T>
-void softmax_backward_rows(GpuContext& ctx, const SoftmaxLines<3>& p, bool log) {
+void softmax_backward_rows(GpuContext& ctx, const AxisLines<3>& p, bool log) {
   constexpr int kVectors = kVectorsOf<T>;
   using C = compute_t<T>;
   if (p.n > int64_t{kSoftmaxMost} * kVectors * kPerVector<T>)
@@ -132,7 +132,7 @@ void softmax_backward_rows(GpuContext& ctx, const SoftmaxLines<3>& p, bool log) 
 }
 
 template <class C>
-void softmax_backward_strided(GpuContext& ctx, const SoftmaxLines<3>& p, bool log) {
+void softmax_backward_strided(GpuContext& ctx, const AxisLines<3>& p, bool log) {
   const int width = softmax_width(p.count, p.n);
   launch(ctx, "softmax_backward_strided_kernel", softmax_backward_strided_kernel<C>, blocks_for(p.count, width, 65535),
          kSoftmaxThreads, kSoftmaxThreads * sizeof(C), p, width, log);
@@ -141,7 +141,7 @@ void softmax_backward_strided(GpuContext& ctx, const SoftmaxLines<3>& p, bool lo
 }  // namespace
 
 void softmax_backward(GpuContext& ctx, ConstView g, ConstView y, View dx, int axis, bool log) {
-  const SoftmaxLines<3> p({g, y, dx}, axis);
+  const AxisLines<3> p({g, y, dx}, axis);
   if (p.count == 0 || p.n == 0) return;
   if (p.rows) visit_stored(y.dtype, [&]<class T>() { softmax_backward_rows<T>(ctx, p, log); });
   else if (y.dtype == kFloat64) softmax_backward_strided<double>(ctx, p, log);
