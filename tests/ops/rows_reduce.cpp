@@ -204,7 +204,7 @@ const Rows rows({
      .gradient = 2,
      .errors = {{"dim outside", [](Device d) { prod(zeros({2}, {.device = d}), 1); }, "prod: Dimension out of range"}}},
     {.name = "all",
-     .cases = {{.inputs = {real({kN}, 0, 1)},
+     .cases = {{.inputs = {real({kN}, 0, 3)},
                 .call = [](const Args& a) { return all(a[0]); },
                 .reference =
                     [](const Refs& r) {
@@ -214,7 +214,7 @@ const Rows rows({
                         return 1.0;
                       });
                     }},
-               {.inputs = {real({3, kN, 2}, 0, 1)},
+               {.inputs = {real({3, kN, 2}, 0, 3)},
                 .call =
                     [](const Args& a) {
                       return all(a[0], {0, 2}, true);
@@ -231,7 +231,7 @@ const Rows rows({
      .result = {truth_type},
      .growth = kExact},
     {.name = "any",
-     .cases = {{.inputs = {real({kN}, 0, 1)},
+     .cases = {{.inputs = {real({kN}, 0, 3)},
                 .call = [](const Args& a) { return any(a[0]); },
                 .reference =
                     [](const Refs& r) {
@@ -241,7 +241,7 @@ const Rows rows({
                         return 0.0;
                       });
                     }},
-               {.inputs = {real({3, kN, 2}, 0, 1)},
+               {.inputs = {real({3, kN, 2}, 0, 3)},
                 .call =
                     [](const Args& a) {
                       return any(a[0], {0, 2});
