@@ -15,8 +15,9 @@
 //
 // Rows: a team of 1 … 32 lanes (n ≤ 1024) or a block a row; few long rows are cut into pieces, whose partial results go
 // to the workspace and are joined by one block in order. Columns, where neighbouring results lie side by side: a block
-// is a tile of up to 32 lanes by 8 or more lines; each lane reads 16 bytes of a line, so a warp reads whole sectors.
-// Bytes moved: each element once. Several loads are under way before the first is used.
+// is a tile of 32 or more lanes by up to 8 threads that share a column (more where there are fewer columns); a lane
+// reads 16 bytes of a line, so a warp reads whole sectors. Bytes moved: each element once. Several loads are under way
+// before the first is used.
 #include <tantu/kernels/launch.cuh>
 #include <tantu/kernels/load_each.cuh>
 #include <tantu/kernels/reduce_plan.cuh>

@@ -127,7 +127,11 @@ struct ReducePlan {
     ReduceShape& s = shape;
     const int64_t size = s.kept.size[s.kept.count - 1].size(),
                   wanted = power_above((size + per_vector - 1) / per_vector);
-    const int width = static_cast<int>(wanted < 32 ? wanted : 32), lines = kReduceThreads / width;
+    const int64_t shared_by = power_below(s.n < 16   ? 1
+                                          : s.n < 64 ? s.n / 8
+                                                     : 8),
+                  most_wide = kReduceThreads / shared_by;
+    const int width = static_cast<int>(wanted < most_wide ? wanted : most_wide), lines = kReduceThreads / width;
     const int64_t tiles = s.rows / size * ((size + width * per_vector - 1) / (width * per_vector));
     const int64_t most = tiles < 1024 ? 1024 / tiles : 1;
     cut(std::min(most, (s.n + lines * 16 - 1) / (lines * 16)), lines);
