@@ -50,11 +50,13 @@ struct Min : OfElements<A> {
 };
 
 struct Any : OfElements<uint8_t> {
+  uint8_t map(uint8_t x) const { return x != 0; }
   uint8_t identity() const { return 0; }
   static uint8_t join(uint8_t a, uint8_t b) { return a | b; }
 };
 
 struct All : OfElements<uint8_t> {
+  uint8_t map(uint8_t x) const { return x != 0; }
   uint8_t identity() const { return 1; }
   static uint8_t join(uint8_t a, uint8_t b) { return a & b; }
 };

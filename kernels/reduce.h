@@ -12,6 +12,6 @@ enum class Reduce { Prod, Max, Min, Any, All };
 /// of both. Products are kept in float32 (float64 for doubles, int64 wrapping around for integers) over a fixed tree.
 /// Max and Min keep a NaN wherever it stands; Any and All count it as true. Deterministic: the threads do not matter.
 /// Of no elements: Prod 1, Any 0, All 1, Max and Min the type's lowest and highest. Does not synchronize.
-TANTU_CPU_KERNEL(reduce_last, ConstView x, View y, int reduced, Reduce what);
+TANTU_KERNEL(reduce_last, ConstView x, View y, int reduced, Reduce what);
 
 }  // namespace tantu

@@ -10,13 +10,13 @@
 namespace tantu {
 
 /// x (…, n) → values and indices (…, n).
-TANTU_CPU_KERNEL(sort_last, ConstView x, View values, View indices, bool descending);
+TANTU_KERNEL(sort_last, ConstView x, View values, View indices, bool descending);
 
 /// The k largest (or smallest) elements of each line, in order: x (…, n) → values and indices (…, k), k ≤ n.
-TANTU_CPU_KERNEL(topk_last, ConstView x, View values, View indices, bool largest);
+TANTU_KERNEL(topk_last, ConstView x, View values, View indices, bool largest);
 
 /// The element that stands at position k, from 0, of each sorted line: x (…, n) → value and index (…, 1), n > k. With
 /// `nan_first` a line that has a NaN gives its first NaN.
-TANTU_CPU_KERNEL(kth_last, ConstView x, View value, View index, int64_t k, bool nan_first);
+TANTU_KERNEL(kth_last, ConstView x, View value, View index, int64_t k, bool nan_first);
 
 }  // namespace tantu

@@ -10,6 +10,6 @@ namespace tantu {
 /// the dtype: mean first, then the squared distances, block by block, joined by Chan's rule (Chan, Golub, LeVeque 1979)
 /// in order. So a mean of 1e7 and values of 1e30 do no harm, equal elements give exactly 0, and the threads do not
 /// matter. n = 0, and n = correction with equal elements, give NaN. Does not synchronize.
-TANTU_CPU_KERNEL(variance_last, ConstView x, View y, int reduced, double correction, bool root);
+TANTU_KERNEL(variance_last, ConstView x, View y, int reduced, double correction, bool root);
 
 }  // namespace tantu

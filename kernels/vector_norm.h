@@ -9,6 +9,6 @@ namespace tantu {
 /// p = 0 counts what is not zero, p = ±infinity is the largest or smallest |x|. NaN stays NaN (p = 0 counts it).
 /// Sums are kept in float64 whatever the dtype, over a fixed tree: deterministic, and |x| = 1e30 does not overflow.
 /// Of no elements: 0, or infinity for p < 0. Does not synchronize.
-TANTU_CPU_KERNEL(vector_norm_last, ConstView x, View y, int reduced, double p);
+TANTU_KERNEL(vector_norm_last, ConstView x, View y, int reduced, double p);
 
 }  // namespace tantu

@@ -24,7 +24,7 @@ Tensor truth(const char* op, const Tensor& x, const Axes& dims, bool keepdim, Re
   const ReducedDims r(op, x, dims);
   Tensor y = make_tensor(op, r.shape(keepdim), x.dtype() == kUInt8 ? kUInt8 : kBool, x.device());
   if (y.numel() > 0)
-    on_cpu(x.device(), op, [&](auto& ctx) { reduce_last(ctx, std::as_const(r.x).in(), r.out(y), r.reduced, what); });
+    on_device(x.device(), op, [&](auto& ctx) { reduce_last(ctx, std::as_const(r.x).in(), r.out(y), r.reduced, what); });
   return y;
 }
 

@@ -11,7 +11,7 @@ namespace {
 Tensor extreme(const char* op, const ReducedDims& r, const Tensor& x, bool keepdim, Reduce what) {
   Tensor y = make_tensor(op, r.shape(keepdim), x.dtype(), x.device());
   if (y.numel() > 0)
-    on_cpu(x.device(), op, [&](auto& ctx) { reduce_last(ctx, std::as_const(r.x).in(), r.out(y), r.reduced, what); });
+    on_device(x.device(), op, [&](auto& ctx) { reduce_last(ctx, std::as_const(r.x).in(), r.out(y), r.reduced, what); });
   return y;
 }
 
@@ -49,7 +49,7 @@ std::pair<Tensor, Tensor> extreme_along(const char* op, const char* grad_name, c
   Tensor values = make_tensor(op, r.shape(keepdim), x.dtype(), x.device());
   Tensor indices = make_tensor(op, r.shape(keepdim), kInt64, x.device());
   if (values.numel() > 0)
-    on_cpu(x.device(), op, [&](auto& ctx) {
+    on_device(x.device(), op, [&](auto& ctx) {
       arg_reduce_last(ctx, std::as_const(r.x).in(), r.out(values), r.out(indices), r.reduced, largest);
     });
   if (tape::wants(x))
@@ -68,8 +68,9 @@ Tensor where_extreme(const char* op, const Tensor& x, std::optional<int64_t> dim
   View none = r.out(indices);
   none.data = nullptr;
   if (indices.numel() > 0)
-    on_cpu(x.device(), op,
-           [&](auto& ctx) { arg_reduce_last(ctx, std::as_const(r.x).in(), none, r.out(indices), r.reduced, largest); });
+    on_device(x.device(), op, [&](auto& ctx) {
+      arg_reduce_last(ctx, std::as_const(r.x).in(), none, r.out(indices), r.reduced, largest);
+    });
   return indices;
 }
 

@@ -18,8 +18,8 @@ Tensor variance(const char* op, const ReducedDims& r, const Tensor& x, double co
               x.dtype());
   Tensor y = make_tensor(op, r.shape(keepdim), x.dtype(), x.device());
   if (y.numel() > 0)
-    on_cpu(x.device(), op,
-           [&](auto& ctx) { variance_last(ctx, std::as_const(r.x).in(), r.out(y), r.reduced, correction, root); });
+    on_device(x.device(), op,
+              [&](auto& ctx) { variance_last(ctx, std::as_const(r.x).in(), r.out(y), r.reduced, correction, root); });
   return y;
 }
 
@@ -89,8 +89,8 @@ Tensor norm(const Tensor& x, double p, const Axes& dims, bool keepdim, Site at) 
               "norm: cannot compute the {} norm on an empty tensor because the operation does not have an identity", p);
   Tensor y = make_tensor("norm", r.shape(keepdim), x.dtype(), x.device());
   if (y.numel() > 0)
-    on_cpu(x.device(), "norm",
-           [&](auto& ctx) { vector_norm_last(ctx, std::as_const(r.x).in(), r.out(y), r.reduced, p); });
+    on_device(x.device(), "norm",
+              [&](auto& ctx) { vector_norm_last(ctx, std::as_const(r.x).in(), r.out(y), r.reduced, p); });
   if (tape::wants(x))
     tape::record(
         "LinalgVectorNormBackward0", {&y}, {x}, {tape::Saved(x), tape::Saved::output(y)},

@@ -13,7 +13,7 @@ namespace {
 // Sums from the front, or with `reverse` from the back: each is the other's gradient.
 Tensor running_sum(const Tensor& x, int dim, bool reverse) {
   Tensor y = make_tensor("cumsum", x.sizes(), is_integral(x.dtype()) ? kInt64 : x.dtype(), x.device());
-  if (y.numel() > 0) on_cpu(x.device(), "cumsum", [&](auto& ctx) { cumsum(ctx, x.in(), y.out(), dim, reverse); });
+  if (y.numel() > 0) on_device(x.device(), "cumsum", [&](auto& ctx) { cumsum(ctx, x.in(), y.out(), dim, reverse); });
   if (tape::wants(x))
     tape::record("CumsumBackward0", {&y}, {x}, {},
                  [dim, reverse](tape::Backward& b) { return TensorList{running_sum(b.grad(), dim, !reverse)}; });
@@ -44,8 +44,8 @@ Tensor prod_backward(const Tensor& g, const Tensor& x, const ReducedDims& r, con
   Tensor dx = make_tensor("prod", x.sizes(), x.dtype(), x.device());
   Tensor target = ReducedDims("prod", dx, dims).x;
   if (dx.numel() > 0)
-    on_cpu(x.device(), "prod",
-           [&](auto& ctx) { prod_backward_last(ctx, g.view(r.kept).in(), r.x.in(), target.out(), r.reduced); });
+    on_device(x.device(), "prod",
+              [&](auto& ctx) { prod_backward_last(ctx, g.view(r.kept).in(), r.x.in(), target.out(), r.reduced); });
   return dx;
 }
 
@@ -53,7 +53,7 @@ Tensor product(const Tensor& x, const Axes& dims, bool keepdim) {
   const ReducedDims r("prod", x, dims);
   Tensor y = make_tensor("prod", r.shape(keepdim), is_integral(x.dtype()) ? kInt64 : x.dtype(), x.device());
   if (y.numel() > 0)
-    on_cpu(x.device(), "prod", [&](auto& ctx) { reduce_last(ctx, r.x.in(), r.out(y), r.reduced, Reduce::Prod); });
+    on_device(x.device(), "prod", [&](auto& ctx) { reduce_last(ctx, r.x.in(), r.out(y), r.reduced, Reduce::Prod); });
   if (tape::wants(x))
     tape::record(dims.all() ? "ProdBackward0" : "ProdBackward1", {&y}, {x}, {tape::Saved(x)},
                  [dims](tape::Backward& b) {

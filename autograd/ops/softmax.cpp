@@ -12,7 +12,7 @@ namespace {
 Tensor softmax_gradient(const char* op, const Tensor& g, const Tensor& y, int dim, bool log) {
   if (is_grad_enabled()) return log ? g - exp(y) * sum(g, dim, true) : y * (g - sum(g * y, dim, true));
   Tensor dx = make_tensor(op, y.sizes(), y.dtype(), y.device());
-  on_cpu(y.device(), op, [&](auto& ctx) { softmax_backward(ctx, g.in(), y.in(), dx.out(), dim, log); });
+  on_device(y.device(), op, [&](auto& ctx) { softmax_backward(ctx, g.in(), y.in(), dx.out(), dim, log); });
   return dx;
 }
 
@@ -22,7 +22,7 @@ Tensor softmax_along(const char* op, const char* grad_name, const Tensor& input,
   TANTU_CHECK(is_floating(x.dtype()), DTypeError, "{}: not implemented for {}; give a floating dtype", op, x.dtype());
   const int dim = wrap_dim(op, axis, x.sizes().size());
   Tensor y = make_tensor(op, x.sizes(), x.dtype(), x.device());
-  on_cpu(x.device(), op, [&](auto& ctx) { softmax_forward(ctx, x.in(), y.out(), dim, log); });
+  on_device(x.device(), op, [&](auto& ctx) { softmax_forward(ctx, x.in(), y.out(), dim, log); });
   if (tape::wants(x))
     tape::record(grad_name, {&y}, {x}, {tape::Saved::output(y)}, [op, dim, log](tape::Backward& b) {
       return TensorList{softmax_gradient(op, b.grad(), b.saved(0), dim, log)};
@@ -48,7 +48,7 @@ Tensor logsumexp(const Tensor& input, const Axes& dims, bool keepdim, Site at) {
   const ReducedDims r("logsumexp", x, dims);
   Tensor y = make_tensor("logsumexp", r.shape(keepdim), x.dtype(), x.device());
   if (y.numel() > 0)
-    on_cpu(x.device(), "logsumexp", [&](auto& ctx) { logsumexp_last(ctx, r.x.in(), r.out(y), r.reduced); });
+    on_device(x.device(), "logsumexp", [&](auto& ctx) { logsumexp_last(ctx, r.x.in(), r.out(y), r.reduced); });
   if (tape::wants(x))
     tape::record("LogsumexpBackward0", {&y}, {x}, {tape::Saved(x), tape::Saved::output(y)},
                  [kept_dim = r.kept_dim](tape::Backward& b) {

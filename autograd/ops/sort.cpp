@@ -35,8 +35,8 @@ std::pair<Tensor, Tensor> ordered(const char* op, const Tensor& x, const Lines& 
     return v;
   };
   if (values.numel() > 0)
-    on_cpu(x.device(), op,
-           [&](auto& ctx) { kernel(ctx, with_last(x, lines.dim).in(), places(values), places(indices)); });
+    on_device(x.device(), op,
+              [&](auto& ctx) { kernel(ctx, with_last(x, lines.dim).in(), places(values), places(indices)); });
   return {values, indices};
 }
 

@@ -145,7 +145,8 @@ struct Row {
   std::vector<DType> dtypes = kFloatTypes;
   std::vector<DType (*)(DType)> result = {same_type};  ///< one per result, or one for all
   Growth growth = kRounded;
-  int gradient = 0;  ///< 0, 1 (gradcheck) or 2 (also gradgradcheck)
+  int gradient = 0;   ///< 0, 1 (gradcheck) or 2 (also gradgradcheck)
+  bool scan = false;  ///< a result has as many elements as the input, but all those before it go into each
   std::vector<ErrorCase> errors = {};
   const char* no_specials = nullptr;  ///< why NaN and inf are not fed (each row that says so is printed)
   const char* no_layouts = nullptr;   ///< why only contiguous inputs are fed

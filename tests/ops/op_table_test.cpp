@@ -25,9 +25,10 @@ DType result_dtype(const Row& row, size_t i, DType t) {
 }
 
 // About how many elements of `others` meet in one element of `y`.
-double terms(const Tensor& y, const TensorList& others) {
+double terms(const Row& row, const Tensor& y, const TensorList& others) {
   int64_t most = 1;
   for (const Tensor& t : others) most = std::max(most, t.numel());
+  if (row.scan) return static_cast<double>(most);
   return std::max(1.0, static_cast<double>(most) / static_cast<double>(std::max<int64_t>(1, y.numel()))) *
          (others.size() > 1 ? 8 : 1);
 }
@@ -44,7 +45,7 @@ std::string check_results(const Row& row, const Case& c, const Drawn& drawn, con
   if (want.size() != y.size()) return fmt::format("{} results instead of {}", y.size(), want.size());
   for (size_t i = 0; i < y.size(); ++i)
     if (const std::string text =
-            difference(want[i], y[i], tolerance(y[i].dtype(), row.growth, terms(y[i], drawn.args.x)));
+            difference(want[i], y[i], tolerance(y[i].dtype(), row.growth, terms(row, y[i], drawn.args.x)));
         !text.empty())
       return fmt::format("result {}: {}", i, text);
   return "";
@@ -216,7 +217,7 @@ std::string check_gradient(const Row& row, const Case& c, const Setting& at, Gua
     TensorList involved = want.outputs;
     involved.insert(involved.end(), want.inputs.begin(), want.inputs.end());
     for (size_t i = 0; i < got.of_inputs.size(); ++i) {
-      const double allowed = tolerance(at.dtype, of_gradient(row.growth), terms(got.of_inputs[i], involved));
+      const double allowed = tolerance(at.dtype, of_gradient(row.growth), terms(row, got.of_inputs[i], involved));
       if (got.of_inputs[i].dtype() != at.dtype) return fmt::format("gradient {} is {}", i, got.of_inputs[i].dtype());
       if (const std::string text = difference(to_array(want.of_inputs[i]), got.of_inputs[i], allowed); !text.empty())
         return fmt::format("gradient {}{}: {}", i, create_graph ? " under create_graph" : "", text);

@@ -81,6 +81,12 @@ Array with_zeros(const Array& x, const Values& keep) {
   return map(x, mask, [](double a, double b) { return a * b; });
 }
 
+Values running_sums(Values v) {
+  long double sum = 0;
+  for (double& x : v) x = static_cast<double>(sum += x);
+  return v;
+}
+
 const Rows rows({
     {.name = "sum",
      .cases = {{.inputs = {real({kN})},
@@ -198,7 +204,7 @@ const Rows rows({
      .gradient = 2,
      .errors = {{"dim outside", [](Device d) { prod(zeros({2}, {.device = d}), 1); }, "prod: Dimension out of range"}}},
     {.name = "all",
-     .cases = {{.inputs = {real({kN}, 0, 1)},
+     .cases = {{.inputs = {real({kN}, 0, 3)},
                 .call = [](const Args& a) { return all(a[0]); },
                 .reference =
                     [](const Refs& r) {
@@ -208,7 +214,7 @@ const Rows rows({
                         return 1.0;
                       });
                     }},
-               {.inputs = {real({3, kN, 2}, 0, 1)},
+               {.inputs = {real({3, kN, 2}, 0, 3)},
                 .call =
                     [](const Args& a) {
                       return all(a[0], {0, 2}, true);
@@ -225,7 +231,7 @@ const Rows rows({
      .result = {truth_type},
      .growth = kExact},
     {.name = "any",
-     .cases = {{.inputs = {real({kN}, 0, 1)},
+     .cases = {{.inputs = {real({kN}, 0, 3)},
                 .call = [](const Args& a) { return any(a[0]); },
                 .reference =
                     [](const Refs& r) {
@@ -235,7 +241,7 @@ const Rows rows({
                         return 0.0;
                       });
                     }},
-               {.inputs = {real({3, kN, 2}, 0, 1)},
+               {.inputs = {real({3, kN, 2}, 0, 3)},
                 .call =
                     [](const Args& a) {
                       return any(a[0], {0, 2});
@@ -342,29 +348,18 @@ const Rows rows({
     {.name = "cumsum",
      .cases = {{.inputs = {real({kN}, 0, 2)},
                 .call = [](const Args& a) { return cumsum(a[0], 0); },
-                .reference =
-                    [](const Refs& r) {
-                      return along(r[0], 0, [](Values v) {
-                        for (size_t i = 1; i < v.size(); ++i) v[i] += v[i - 1];
-                        return v;
-                      });
-                    }},
+                .reference = [](const Refs& r) { return along(r[0], 0, running_sums); }},
                {.inputs = {real({5, kN, 3})},
                 .call = [](const Args& a) { return cumsum(a[0], -3); },
-                .reference =
-                    [](const Refs& r) {
-                      return along(r[0], 0, [](Values v) {
-                        for (size_t i = 1; i < v.size(); ++i) v[i] += v[i - 1];
-                        return v;
-                      });
-                    }},
+                .reference = [](const Refs& r) { return along(r[0], 0, running_sums); }},
                {.inputs = {real({})},
                 .call = [](const Args& a) { return cumsum(a[0], 0); },
                 .reference = [](const Refs& r) { return r[0]; }}},
      .dtypes = kAllTypes,
      .result = {sum_type},
      .growth = kComposed,
-     .gradient = 2},
+     .gradient = 2,
+     .scan = true},
 });
 
 }  // namespace
