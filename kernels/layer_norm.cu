@@ -12,6 +12,7 @@
 #include <tantu/kernels/workspace.cuh>
 
 #include <algorithm>
+#include <limits>
 
 namespace tantu {
 
@@ -41,7 +42,8 @@ __global__ void __launch_bounds__(kRowThreads, 2)
       const double rstd = 1 / sqrt(m.square / static_cast<double>(n) + eps);
       stats[2 * r] = m.mean;
       stats[2 * r + 1] = rstd;
-      factor = static_cast<A>(rstd / static_cast<double>(s.scale));
+      const double scaled = rstd / static_cast<double>(s.scale), most = std::numeric_limits<A>::max();
+      factor = static_cast<A>(scaled > most ? most : scaled);  // beyond: a constant row, whose differences are 0
     }
     if (Group::kThreads > 32) __syncthreads();
     else __syncwarp();
