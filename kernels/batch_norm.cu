@@ -3,7 +3,8 @@
 // Two sums over a channel come first, in parts: where S is long a part is up to 4096 neighbours of one line, added by a
 // warp or a block; else it is 64 rows of one column of (N, C·S), added by a thread, neighbours of a warp taking
 // neighbouring columns. Then a block a channel joins the parts in order: moments by Chan's formula with integer counts,
-// gradients by a tree. Last, one thread an element. Bytes moved: training forward x twice (mostly from cache) and once
+// gradients by a tree. Last, elements are mapped, a pack of 16 bytes a thread where a channel's
+// lines allow. Bytes moved: training forward x twice (mostly from cache) and once
 // more, y once; backward g and x twice, dx once. Bound by memory bandwidth.
 #include <tantu/kernels/batch_norm.h>
 #include <tantu/kernels/launch.cuh>
@@ -70,6 +71,10 @@ struct PartReader {
   Reader<D> x;
   int64_t start, step;
   __device__ __forceinline__ Compute<D> operator()(int64_t i) const { return x(start + i * step); }
+  template <class Group, class F>
+  __device__ __forceinline__ void each(int64_t n, F f) const {
+    for (int64_t i = Group::lane(); i < n; i += Group::kThreads) f((*this)(i));
+  }
 };
 
 // moments (channel, part).
@@ -128,16 +133,34 @@ __device__ __forceinline__ int64_t channel_of(const Cut& cut, int64_t k) {
   return k / cut.inner % cut.channels;
 }
 
+// f(k, c, V) for this thread's share of all elements: V from k on are of channel c.
+template <DType D, class F>
+__device__ __forceinline__ void each_element(const Cut& cut, bool packs, F f) {
+  constexpr int kPack = Pack<D>::kSize;
+  const int64_t total = cut.batch * cut.channels * cut.inner, stride = static_cast<int64_t>(gridDim.x) * kRowThreads;
+  const int64_t thread = static_cast<int64_t>(blockIdx.x) * kRowThreads + threadIdx.x;
+  if (packs)
+    for (int64_t k = thread * kPack; k < total; k += stride * kPack)
+      f(k, channel_of(cut, k), std::integral_constant<int, kPack>());
+  else
+    for (int64_t k = thread; k < total; k += stride) f(k, channel_of(cut, k), std::integral_constant<int, 1>());
+}
+
 template <DType D>
-__global__ void __launch_bounds__(kRowThreads)
-    batch_norm_kernel(Cut cut, Reader<D> x, const Normal<Compute<D>>* normals, Values weight, Values bias, char* y,
-                      int64_t total) {
-  for (int64_t k = static_cast<int64_t>(blockIdx.x) * kRowThreads + threadIdx.x; k < total;
-       k += static_cast<int64_t>(gridDim.x) * kRowThreads) {
-    const int64_t c = channel_of(cut, k);
-    using A = Compute<D>;
-    store_as<A>(y, D, k, normals[c].of(x(k)) * weight.at(c, A(1)) + bias.at(c, A(0)));
-  }
+__global__ void __launch_bounds__(kRowThreads, 2)
+    batch_norm_kernel(Cut cut, bool packs, Reader<D> x, const Normal<Compute<D>>* normals, Values weight, Values bias,
+                      char* y) {
+  using A = Compute<D>;
+  each_element<D>(cut, packs, [&](int64_t k, int64_t c, auto count) {
+    constexpr int V = decltype(count)::value;
+    const Normal<A> normal = normals[c];
+    const A w = weight.at(c, A(1)), b = bias.at(c, A(0));
+    A values[V];
+    load_some(x, k, values);
+#pragma unroll
+    for (int e = 0; e < V; ++e) values[e] = normal.of(values[e]) * w + b;
+    store_some<V, D>(y, k, values);
+  });
 }
 
 // sums (channel, part, 2): of g · normal and of g.
@@ -188,19 +211,32 @@ __global__ void __launch_bounds__(kRowThreads, 2)
 
 // dx = rstd · weight · g, in training less what the statistics carry.
 template <DType D>
-__global__ void __launch_bounds__(kRowThreads)
-    batch_norm_gradient_kernel(Cut cut, Reader<D> g, Reader<D> x, const Normal<Compute<D>>* normals, Values weight,
-                               const Compute<D>* totals, char* dx, int64_t total) {
+__global__ void __launch_bounds__(kRowThreads, 2)
+    batch_norm_gradient_kernel(Cut cut, bool packs, Reader<D> g, Reader<D> x, const Normal<Compute<D>>* normals,
+                               Values weight, const Compute<D>* totals, char* dx) {
   using A = Compute<D>;
   const A count = static_cast<A>(cut.batch * cut.inner);
-  for (int64_t k = static_cast<int64_t>(blockIdx.x) * kRowThreads + threadIdx.x; k < total;
-       k += static_cast<int64_t>(gridDim.x) * kRowThreads) {
-    const int64_t c = channel_of(cut, k);
+  each_element<D>(cut, packs, [&](int64_t k, int64_t c, auto elements) {
+    constexpr int V = decltype(elements)::value;
     const Normal<A> normal = normals[c];
-    A d = g(k);
-    if (totals) d = d - totals[2 * c + 1] / count - normal.of(x(k)) * (totals[2 * c] / count);
-    store_as<A>(dx, D, k, normal.rstd * weight.at(c, A(1)) * d);
-  }
+    const A factor = normal.rstd * weight.at(c, A(1));
+    const A along = totals ? totals[2 * c] / count : A(0), level = totals ? totals[2 * c + 1] / count : A(0);
+    A d[V], values[V];
+    load_some(g, k, d);
+    load_some(totals ? x : Reader<D>{nullptr}, k, values);
+#pragma unroll
+    for (int e = 0; e < V; ++e) d[e] = factor * (totals ? d[e] - level - normal.of(values[e]) * along : d[e]);
+    store_some<V, D>(dx, k, d);
+  });
+}
+
+bool can_pack(const Cut& cut, DType t, std::initializer_list<const void*> operands) {
+  bool fit = false;
+  visit_typed(t, [&]<DType D>() {
+    fit = true;
+    for (const void* data : operands) fit &= fits_packs<D>(data, cut.inner);
+  });
+  return fit;
 }
 
 template <class A>
@@ -233,8 +269,8 @@ void backward(GpuContext& ctx, const ConstView& g, const ConstView& x, const Con
   }
   if (dx.data && total > 0)
     launch(ctx, "batch_norm_gradient_kernel", batch_norm_gradient_kernel<D>, blocks_for(total, kRowThreads, 65536),
-           kRowThreads, 0, cut, reader<D>(g), reader<D>(x), normals, Values(weight), training ? totals : nullptr,
-           static_cast<char*>(dx.data), total);
+           kRowThreads, 0, cut, can_pack(cut, D, {g.data, x.data, dx.data}), reader<D>(g), reader<D>(x), normals,
+           Values(weight), training ? totals : nullptr, static_cast<char*>(dx.data));
 }
 
 }  // namespace
@@ -273,7 +309,8 @@ void batch_norm_forward(GpuContext& ctx, ConstView x, ConstView stats, ConstView
     const Workspace scratch(ctx, "batch_norm", cut.channels * static_cast<int64_t>(sizeof(Normal<A>)));
     split_stats(ctx, stats, cut.channels, scratch.data<Normal<A>>());
     launch(ctx, "batch_norm_kernel", batch_norm_kernel<D>, blocks_for(total, kRowThreads, 65536), kRowThreads, 0, cut,
-           reader<D>(x), scratch.data<Normal<A>>(), Values(weight), Values(bias), static_cast<char*>(y.data), total);
+           can_pack(cut, D, {x.data, y.data}), reader<D>(x), scratch.data<Normal<A>>(), Values(weight), Values(bias),
+           static_cast<char*>(y.data));
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <tantu/kernels/index.h>
 #include <tantu/kernels/index_report.cuh>
+#include <tantu/kernels/walk.cuh>
 
 #include <numeric>
 
@@ -85,18 +86,6 @@ inline DevicePlan device_plan(const GpuContext& ctx, const IndexPlan& plan, cons
 inline void push_dims(BlockDims& dims, const ConstView& tensor, const ConstView& other, int first, int last,
                       int shift) {
   for (int d = first; d < last; ++d) dims.push(tensor.sizes[d], tensor.strides[d], other.strides[d + shift]);
-}
-
-/// Element i of a walk, in strides of one of its operands.
-__device__ __forceinline__ int64_t walk(int rank, const int64_t* sizes, const int64_t* strides, int64_t i) {
-  if (rank == 0) return 0;
-  int64_t offset = 0;
-  for (int d = rank - 1; d > 0; --d) {
-    const int64_t rest = i / sizes[d];
-    offset += (i - rest * sizes[d]) * strides[d];
-    i = rest;
-  }
-  return offset + i * strides[0];
 }
 
 /// Where position n leads to in the indexed tensor; -1, and a note for the next synchronising call, for a bad index.

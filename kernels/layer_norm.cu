@@ -24,33 +24,54 @@ template <DType D>
 struct RowReader {
   Reader<D> x;
   int64_t start;
+  bool packs;
   __device__ __forceinline__ Compute<D> operator()(int64_t i) const { return x(start + i); }
+  template <class Group, class F>
+  __device__ __forceinline__ void each(int64_t n, F f) const {
+    tantu::each<Group, D>(n, packs, [&](int64_t i, auto count) {
+      constexpr int V = decltype(count)::value;
+      Compute<D> values[V];
+      load_some(x, start + i, values);
+#pragma unroll
+      for (int e = 0; e < V; ++e) f(values[e]);
+    });
+  }
 };
+
+template <class A>
+inline constexpr double kLargest = std::numeric_limits<A>::max();
 
 template <DType D, class Group>
 __global__ void __launch_bounds__(kRowThreads, 2)
     layer_norm_kernel(Reader<D> x, Reader<D> weight, Reader<D> bias, char* y, double* stats, int64_t rows, int64_t n,
-                      double eps, bool centered) {
+                      double eps, bool centered, bool packs) {
   using A = Compute<D>;
   __shared__ A shared[kRowThreads / 32];
   __shared__ A factors[Group::kRows];
   for (int64_t r = Group::first_row(); r < rows; r += Group::row_step()) {
-    const Spread<A> s = spread_of<A, Group>(RowReader<D>{x, r * n}, n, centered, shared);
+    const Spread<A> s = spread_of<A, Group>(RowReader<D>{x, r * n, packs}, n, centered, shared);
     A& factor = factors[threadIdx.x / Group::kThreads];  // rstd for x·scale
     if (Group::lane() == 0) {
       const Moments m = moments_of(s, n);
       const double rstd = 1 / sqrt(m.square / static_cast<double>(n) + eps);
       stats[2 * r] = m.mean;
       stats[2 * r + 1] = rstd;
-      const double scaled = rstd / static_cast<double>(s.scale), most = std::numeric_limits<A>::max();
-      factor = static_cast<A>(scaled > most ? most : scaled);  // beyond: a constant row, whose differences are 0
+      // beyond the largest: a constant row, whose differences are 0
+      const double scaled = rstd / static_cast<double>(s.scale);
+      factor = static_cast<A>(scaled > kLargest<A> ? kLargest<A> : scaled);
     }
     if (Group::kThreads > 32) __syncthreads();
     else __syncwarp();
-    for (int64_t i = Group::lane(); i < n; i += Group::kThreads) {
-      const A normal = ((x(r * n + i) * s.scale - s.high) - s.low) * factor;
-      store_as<A>(y, D, r * n + i, normal * weight.or_else(1, i) + bias.or_else(0, i));
-    }
+    each<Group, D>(n, packs, [&](int64_t i, auto count) {
+      constexpr int V = decltype(count)::value;
+      A values[V], w[V], b[V];
+      load_some(x, r * n + i, values);
+      load_some(weight, i, w, A(1));
+      load_some(bias, i, b);
+#pragma unroll
+      for (int e = 0; e < V; ++e) values[e] = ((values[e] * s.scale - s.high) - s.low) * factor * w[e] + b[e];
+      store_some<V, D>(y, r * n + i, values);
+    });
     if (Group::kThreads > 32) __syncthreads();
     else __syncwarp();
   }
@@ -60,23 +81,36 @@ __global__ void __launch_bounds__(kRowThreads, 2)
 template <DType D, class Group>
 __global__ void __launch_bounds__(kRowThreads, 2)
     layer_norm_gradient_kernel(Reader<D> g, Reader<D> x, Reader<D> weight, const Normal<Compute<D>>* normals, char* dx,
-                               int64_t rows, int64_t n, bool centered) {
+                               int64_t rows, int64_t n, bool centered, bool packs) {
   using A = Compute<D>;
   __shared__ A shared[kRowThreads / 32];
   for (int64_t r = Group::first_row(); r < rows; r += Group::row_step()) {
     const Normal<A> normal = normals[r];
     A along = 0, level = 0;
-    for (int64_t i = Group::lane(); i < n; i += Group::kThreads) {
-      const A gw = g(r * n + i) * weight.or_else(1, i);
-      along += gw * normal.of(x(r * n + i));
-      level += gw;
-    }
+    each<Group, D>(n, packs, [&](int64_t i, auto count) {
+      constexpr int V = decltype(count)::value;
+      A values[V], gw[V], w[V];
+      load_some(x, r * n + i, values);
+      load_some(g, r * n + i, gw);
+      load_some(weight, i, w, A(1));
+#pragma unroll
+      for (int e = 0; e < V; ++e) {
+        along += gw[e] * w[e] * normal.of(values[e]);
+        level += gw[e] * w[e];
+      }
+    });
     along = Group::sum(along, shared) / static_cast<A>(n);
     level = centered ? Group::sum(level, shared) / static_cast<A>(n) : A(0);
-    for (int64_t i = Group::lane(); i < n; i += Group::kThreads) {
-      const A gw = g(r * n + i) * weight.or_else(1, i);
-      store_as<A>(dx, D, r * n + i, normal.rstd * (gw - level - normal.of(x(r * n + i)) * along));
-    }
+    each<Group, D>(n, packs, [&](int64_t i, auto count) {
+      constexpr int V = decltype(count)::value;
+      A values[V], gw[V], w[V];
+      load_some(x, r * n + i, values);
+      load_some(g, r * n + i, gw);
+      load_some(weight, i, w, A(1));
+#pragma unroll
+      for (int e = 0; e < V; ++e) values[e] = normal.rstd * (gw[e] * w[e] - level - normal.of(values[e]) * along);
+      store_some<V, D>(dx, r * n + i, values);
+    });
   }
 }
 
@@ -121,15 +155,23 @@ __global__ void __launch_bounds__(kRowThreads)
 }
 
 template <DType D>
+bool all_fit_packs(int64_t n, std::initializer_list<const void*> operands) {
+  bool fit = true;
+  for (const void* data : operands) fit &= fits_packs<D>(data, n);
+  return fit;
+}
+
+template <DType D>
 void forward(GpuContext& ctx, const ConstView& x, const ConstView& weight, const ConstView& bias, const View& y,
              const View& stats, double eps, bool centered) {
   const int64_t rows = x.sizes[0], n = x.sizes[1];
+  const bool packs = all_fit_packs<D>(n, {x.data, weight.data, bias.data, y.data});
   visit_group(group_for(n, false), [&](auto group) {
     using Group = decltype(group);
     if constexpr (Group::kThreads > 1)
       launch(ctx, "layer_norm_kernel", layer_norm_kernel<D, Group>, Group::blocks(rows), kRowThreads, 0, reader<D>(x),
-             reader<D>(weight), reader<D>(bias), static_cast<char*>(y.data), stats.as<double>(), rows, n, eps,
-             centered);
+             reader<D>(weight), reader<D>(bias), static_cast<char*>(y.data), stats.as<double>(), rows, n, eps, centered,
+             packs);
   });
 }
 
@@ -139,6 +181,7 @@ void backward(GpuContext& ctx, const ConstView& g, const ConstView& x, const Con
   using A = Compute<D>;
   const int64_t rows = x.sizes[0], n = x.sizes[1];
   const int64_t chunk = std::max<int64_t>(128, (rows + 511) / 512), parts = (rows + chunk - 1) / chunk;
+  const bool packs = all_fit_packs<D>(n, {g.data, x.data, weight.data, dx.data});
   const bool parameters = dweight.data || dbias.data;
   const int64_t normal_bytes = rows * static_cast<int64_t>(sizeof(Normal<A>));
   const Workspace scratch(ctx, "layer_norm",
@@ -154,7 +197,7 @@ void backward(GpuContext& ctx, const ConstView& g, const ConstView& x, const Con
       if constexpr (Group::kThreads > 1)
         launch(ctx, "layer_norm_gradient_kernel", layer_norm_gradient_kernel<D, Group>, Group::blocks(rows),
                kRowThreads, 0, reader<D>(g), reader<D>(x), reader<D>(weight), normals, static_cast<char*>(dx.data),
-               rows, n, centered);
+               rows, n, centered, packs);
     });
   if (!parameters) return;
   if (parts > 0)

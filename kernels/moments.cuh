@@ -40,21 +40,21 @@ __device__ __forceinline__ double scale_for(double) {
   return 1;
 }
 
-/// Of x(0) … x(n - 1), by a group, all of whose threads take part. First the mean, from differences to x(0); then the
-/// sum of squared differences to it, which also tells what it was rounded by. Not `centered`: the mean is 0.
+/// Of the elements of x, by a group, all of whose threads take part: x(i) is one of them, x.each<Group>(n, f) calls f
+/// with each that is this thread's. First the mean, from differences to x(0); then the sum of squared differences to
+/// it, which also tells what it was rounded by. Not `centered`: the mean is 0.
 template <class A, class Group, class X>
 __device__ __forceinline__ Spread<A> spread_of(X x, int64_t n, bool centered, A* shared) {
   const A given = n > 0 ? x(0) : A(0), first = isfinite(given) ? given : A(0), count = static_cast<A>(n);
   A largest = 0, sum = 0;
-  for (int64_t i = Group::lane(); i < n; i += Group::kThreads) {
-    const A v = x(i);
+  x.template each<Group>(n, [&](A v) {
     largest = Largest()(largest, v < 0 ? -v : v);
     sum += v - first;
-  }
+  });
   const A scale = scale_for(Group::reduce(largest, shared, Largest()));
   if (scale != 1) {
     sum = 0;
-    for (int64_t i = Group::lane(); i < n; i += Group::kThreads) sum += x(i) * scale - first * scale;
+    x.template each<Group>(n, [&](A v) { sum += v * scale - first * scale; });
   }
   Spread<A> s{0, 0, 0, scale};
   if (centered && n > 0) {
@@ -63,11 +63,11 @@ __device__ __forceinline__ Spread<A> spread_of(X x, int64_t n, bool centered, A*
     if (isfinite(s.high)) s.low = (shift - s.high) + rest;
   }
   A delta = 0;
-  for (int64_t i = Group::lane(); i < n; i += Group::kThreads) {
-    const A d = (x(i) * scale - s.high) - s.low;
+  x.template each<Group>(n, [&](A v) {
+    const A d = (v * scale - s.high) - s.low;
     delta += d;
     s.square += d * d;
-  }
+  });
   s.square = Group::sum(s.square, shared);
   if (centered && n > 0) {
     const A rest = Group::sum(delta, shared) / count;

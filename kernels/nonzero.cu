@@ -6,7 +6,7 @@
 #include <tantu/core/gpu/index_report.h>
 #include <tantu/kernels/nonzero.h>
 #include <tantu/kernels/launch.cuh>
-#include <tantu/kernels/strided.cuh>
+#include <tantu/kernels/walk.cuh>
 #include <tantu/kernels/warp.cuh>
 #include <tantu/kernels/workspace.cuh>
 
@@ -18,7 +18,7 @@ constexpr int kThreads = 256, kWarps = kThreads / 32;
 
 __device__ __forceinline__ bool is_set(const Picture<1>& x, int64_t i) {
   const Strided& of = x.operands[0];
-  const int64_t at = offset_of(x, 0, i);
+  const int64_t at = place_in(x, 0, i);
   if (of.dtype == kFloat64) return load_as<double>(of.data, of.dtype, at) != 0;
   if (of.dtype == kFloat32 || of.dtype == kFloat16 || of.dtype == kBFloat16)
     return load_as<float>(of.data, of.dtype, at) != 0;

@@ -8,6 +8,7 @@
 #include <tantu/kernels/launch.cuh>
 #include <tantu/kernels/optim_rules.cuh>
 #include <tantu/kernels/typed_reader.cuh>
+#include <tantu/kernels/walk.cuh>
 
 #include <algorithm>
 
@@ -40,11 +41,6 @@ template <class T>
 struct alignas(sizeof(T) * kWord > 16 ? 16 : sizeof(T) * kWord) Word {
   T of[kWord];
 };
-
-template <DType D>
-using Stored = std::conditional_t<
-    D == kFloat64, double,
-    std::conditional_t<D == kFloat32, float, std::conditional_t<D == kFloat16, __half, __nv_bfloat16>>>;
 
 // Elements i … i + kWord - 1.
 template <DType D, class Rule>
@@ -116,10 +112,10 @@ __global__ void __launch_bounds__(kThreads, 2)
   const int64_t stride = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {
     const auto load = [&](int k) {
-      return load_as<A>(views.operands[k].data, views.operands[k].dtype, offset_of(views, k, i));
+      return load_as<A>(views.operands[k].data, views.operands[k].dtype, place_in(views, k, i));
     };
     const auto store = [&](int k, A v) {
-      store_as<A>(views.operands[k].data, views.operands[k].dtype, offset_of(views, k, i), v);
+      store_as<A>(views.operands[k].data, views.operands[k].dtype, place_in(views, k, i), v);
     };
     A w = load(0), state[Rule::kStates] = {};
 #pragma unroll

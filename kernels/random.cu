@@ -6,7 +6,7 @@
 #include <tantu/kernels/philox.h>
 #include <tantu/kernels/random.h>
 #include <tantu/kernels/launch.cuh>
-#include <tantu/kernels/strided.cuh>
+#include <tantu/kernels/walk.cuh>
 
 namespace tantu {
 
@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(kThreads) fill_kernel(Picture<1> y, int64_t n,
   const int64_t stride = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {
     const C value = draw.at(philox(stream.seed, stream.offset, static_cast<uint64_t>(i)), C());
-    store_as<C>(y.operands[0].data, y.operands[0].dtype, offset_of(y, 0, i), value);
+    store_as<C>(y.operands[0].data, y.operands[0].dtype, place_in(y, 0, i), value);
   }
 }
 
@@ -97,9 +97,9 @@ __global__ void __launch_bounds__(kThreads) bernoulli_each_kernel(Picture<2> vie
   const int64_t stride = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {
     const Philox4 r = philox(stream.seed, stream.offset, static_cast<uint64_t>(i));
-    const C p = load_as<C>(views.operands[1].data, views.operands[1].dtype, offset_of(views, 1, i));
+    const C p = load_as<C>(views.operands[1].data, views.operands[1].dtype, place_in(views, 1, i));
     const C u = sizeof(C) == 8 ? static_cast<C>(unit64(r.x, r.y)) : static_cast<C>(philox_unit(r.x));
-    store_as<int64_t>(views.operands[0].data, views.operands[0].dtype, offset_of(views, 0, i), p >= 1 || u < p ? 1 : 0);
+    store_as<int64_t>(views.operands[0].data, views.operands[0].dtype, place_in(views, 0, i), p >= 1 || u < p ? 1 : 0);
   }
 }
 
@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(kThreads) dropout_kernel(Picture<1> y, int64_t
     const Philox4 r = philox(stream.seed, stream.offset, static_cast<uint64_t>(q));
     for (int k = 0; k < 4 && q * 4 + k < n; ++k) {
       const uint32_t word = k == 0 ? r.x : k == 1 ? r.y : k == 2 ? r.z : r.w;
-      store_as<C>(y.operands[0].data, y.operands[0].dtype, offset_of(y, 0, q * 4 + k),
+      store_as<C>(y.operands[0].data, y.operands[0].dtype, place_in(y, 0, q * 4 + k),
                   philox_unit(word) < keep ? kept : C(0));
     }
   }

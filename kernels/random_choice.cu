@@ -10,7 +10,7 @@
 #include <tantu/kernels/index_sort.cuh>
 #include <tantu/kernels/launch.cuh>
 #include <tantu/kernels/row_group.cuh>
-#include <tantu/kernels/strided.cuh>
+#include <tantu/kernels/walk.cuh>
 #include <tantu/kernels/workspace.cuh>
 
 namespace tantu {
@@ -153,13 +153,13 @@ void multinomial(GpuContext& ctx, const Weights& weights, int64_t rows, int64_t 
 __global__ void __launch_bounds__(kThreads)
     first_outside_kernel(Picture<1> x, int64_t n, double low, double high, unsigned long long* first) {
   for (int64_t i = thread_index(); i < n; i += thread_count()) {
-    const double v = load_as<double>(x.operands[0].data, x.operands[0].dtype, offset_of(x, 0, i));
+    const double v = load_as<double>(x.operands[0].data, x.operands[0].dtype, place_in(x, 0, i));
     if (!(v >= low && v <= high)) atomicMin(first, static_cast<unsigned long long>(i));
   }
 }
 __global__ void __launch_bounds__(32) value_kernel(Picture<1> x, const unsigned long long* first, double* value) {
   if (threadIdx.x == 0 && *first != ~0ull)
-    *value = load_as<double>(x.operands[0].data, x.operands[0].dtype, offset_of(x, 0, static_cast<int64_t>(*first)));
+    *value = load_as<double>(x.operands[0].data, x.operands[0].dtype, place_in(x, 0, static_cast<int64_t>(*first)));
 }
 
 }  // namespace
