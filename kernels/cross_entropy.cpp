@@ -80,9 +80,7 @@ class Problem {
     const char* p = target_rows_.at(row);
     const int64_t t = is_byte_ ? *reinterpret_cast<const uint8_t*>(p) : *reinterpret_cast<const int64_t*>(p);
     if (t == rule.ignore_index) return -1;
-    TANTU_CHECK(t >= 0 && t < classes, IndexError,
-                "{}: Target {} is out of bounds: position {} of the targets, {} classes", rule.op, t,
-                target_rows_.index(row), classes);
+    TANTU_CHECK(t >= 0 && t < classes, IndexError, kTargetOutOfBounds, rule.op, t, target_rows_.index(row), classes);
     return t;
   }
   const A* scores(int64_t row, A* buffer) const {

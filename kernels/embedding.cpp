@@ -69,8 +69,7 @@ void embedding_forward(CpuContext&, ConstView index, ConstView weight, View y) {
   const int64_t rows = weight.sizes[0], bytes = weight.sizes[1] * item_size(weight.dtype);
   const std::vector<int64_t> wanted = positions(index);
   for (size_t p = 0; p < wanted.size(); ++p)
-    TANTU_CHECK(wanted[p] >= 0 && wanted[p] < rows, IndexError,
-                "embedding: index out of range in self: index {} at position {}, {} embeddings", wanted[p],
+    TANTU_CHECK(wanted[p] >= 0 && wanted[p] < rows, IndexError, kEmbeddingOutOfRange, "embedding", wanted[p],
                 multi_index(index.sizes, static_cast<int64_t>(p)), rows);
   const char* from = static_cast<const char*>(weight.data);
   char* to = static_cast<char*>(y.data);

@@ -17,6 +17,7 @@ constexpr int64_t kGrain = 16384;
 // an absent view gives a null array.
 template <class T, class F>
 void over_arrays(const ConstView* views, int count, F&& update) {
+  if (views[0].numel() == 0) return;  // an empty tensor has no data, as an absent one
   ConstView present[cpu::kMaxOperands];
   int slot[cpu::kMaxOperands], used = 0;
   for (int i = 0; i < count; ++i) {
@@ -60,9 +61,11 @@ void visit_compute(DType t, F&& f) {
 
 }  // namespace
 
-void sgd_step(CpuContext&, View p, ConstView g, View buffer, const SgdStep& s) {
-  const ConstView views[] = {p, g, s.momentum != 0 ? buffer : View{}};
-  visit_compute(p.dtype, [&]<class T>(Tag<T>) {
+namespace {
+
+void sgd_one(const OptimTensor& t, const SgdStep& s) {
+  const ConstView views[] = {t.p, t.g, s.momentum != 0 ? t.state[0] : View{}};
+  visit_compute(t.p.dtype, [&]<class T>(Tag<T>) {
     const T lr = T(s.lr), mu = T(s.momentum), keep = T(1 - s.dampening), decay = T(s.weight_decay);
     const T sign = s.maximize ? T(-1) : T(1);
     over_arrays<T>(views, 3, [&](T** arrays, int64_t n) {
@@ -83,9 +86,9 @@ void sgd_step(CpuContext&, View p, ConstView g, View buffer, const SgdStep& s) {
   });
 }
 
-void adam_step(CpuContext&, View p, ConstView g, View m, View v, View v_max, const AdamStep& s) {
-  const ConstView views[] = {p, g, m, v, s.amsgrad ? v_max : View{}};
-  visit_compute(p.dtype, [&]<class T>(Tag<T>) {
+void adam_one(const OptimTensor& t, const AdamStep& s) {
+  const ConstView views[] = {t.p, t.g, t.state[0], t.state[1], s.amsgrad ? t.state[2] : View{}};
+  visit_compute(t.p.dtype, [&]<class T>(Tag<T>) {
     const T b1 = T(s.beta1), b2 = T(s.beta2), c1 = T(1 - s.beta1), c2 = T(1 - s.beta2), eps = T(s.eps);
     const T step = T(s.lr / s.correction1), root = T(std::sqrt(s.correction2));
     const T shrink = s.decoupled ? T(1 - s.lr * s.weight_decay) : T(1), decay = s.decoupled ? T(0) : T(s.weight_decay);
@@ -113,6 +116,16 @@ void adam_step(CpuContext&, View p, ConstView g, View m, View v, View v_max, con
       }
     });
   });
+}
+
+}  // namespace
+
+void sgd_step(CpuContext&, const std::vector<OptimTensor>& tensors, const SgdStep& s) {
+  for (const OptimTensor& t : tensors) sgd_one(t, s);
+}
+
+void adam_step(CpuContext&, const std::vector<OptimTensor>& tensors, const AdamStep& s) {
+  for (const OptimTensor& t : tensors) adam_one(t, s);
 }
 
 void rmsprop_step(CpuContext&, View p, ConstView g, View square, View mean, View buffer, const RmspropStep& s) {

@@ -203,6 +203,16 @@ void random_bernoulli(CpuContext&, View y, double p, Generator& generator) {
   else for_each_run<bool>(y, fill);
 }
 
+void random_dropout(CpuContext&, View y, double keep, Generator& generator) {
+  const auto fill = [&](auto* values, int64_t n) {
+    using C = std::remove_reference_t<decltype(*values)>;
+    const C kept = C(1) / static_cast<C>(keep);
+    with_long_words(generator, values, n, [=](uint64_t word) { return unit(word) < keep ? kept : C(0); });
+  };
+  if (y.dtype == kFloat64) for_each_run<double>(y, fill);
+  else for_each_run<float>(y, fill);
+}
+
 void random_bernoulli_each(CpuContext&, ConstView p, View y, Generator& generator) {
   const ConstView views[] = {y, p};
   const cpu::Walk walk(views, 2);
@@ -235,6 +245,21 @@ void random_exponential(CpuContext&, View y, double lambda, Generator& generator
   };
   if (y.dtype == kFloat64) for_each_run<double>(y, fill);
   else for_each_run<float>(y, fill);
+}
+
+void first_outside(CpuContext&, ConstView x, double low, double high, std::optional<double>& found) {
+  found.reset();
+  ConstView order = x;
+  order.strides = contiguous_strides(x.sizes);
+  const ConstView views[] = {order, x};
+  const cpu::Walk walk(views, 2);
+  double values[cpu::kChunk];
+  for (int64_t i = 0; i < walk.numel && !found; i += cpu::kChunk) {
+    const int64_t n = std::min(cpu::kChunk, walk.numel - i);
+    cpu::load(walk, 1, i, n, kFloat64, values);
+    for (int64_t k = 0; k < n && !found; ++k)
+      if (!(values[k] >= low && values[k] <= high)) found = values[k];
+  }
 }
 
 void random_permutation(CpuContext&, View y, Generator& generator) {

@@ -55,15 +55,18 @@ void Optimizer::add_param_group(ParamGroup group) {
 void Optimizer::step(Site at) {
   tape::Op op(name_, at);
   NoGradGuard no_grad;
-  for (ParamGroup& group : groups_)
+  for (ParamGroup& group : groups_) {
+    std::vector<Item> items;
     for (Tensor& p : group.params) {
       const Tensor g = p.grad();
       if (!g.defined()) continue;
       State& state = states_[p.ref().get()];
       state.step += 1;
-      update(group, state, p, g);
-      p.impl().storage->bump_version();
+      items.push_back({state, p, g});
     }
+    update(group, items);
+    for (Item& item : items) item.p.impl().storage->bump_version();
+  }
 }
 
 void Optimizer::zero_grad(bool set_to_none) {

@@ -63,8 +63,14 @@ class Optimizer {
     /// The state tensor of this name; a new one is filled with `value`.
     Tensor& tensor(const char* name, const Tensor& like, double value = 0);
   };
-  /// One parameter's update; `state.step` has been counted up already. `g` is its gradient.
-  virtual void update(const ParamGroup& group, State& state, Tensor& p, const Tensor& g) = 0;
+  /// A parameter that has a gradient, and its state, whose `step` has been counted up already.
+  struct Item {
+    State& state;
+    Tensor& p;
+    Tensor g;
+  };
+  /// The update of a group's parameters.
+  virtual void update(const ParamGroup& group, std::vector<Item>& items) = 0;
 
  private:
   void check_param(const Tensor& p) const;

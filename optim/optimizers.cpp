@@ -21,6 +21,29 @@ std::map<std::string, double> checked_betas(const char* name, double lr, std::pa
   return more;
 }
 
+// Parameters that one call can update: of one device, and with the same `step`.
+class Batches {
+ public:
+  OptimTensor& add(Tensor& p, const Tensor& g, double step) {
+    size_t at = 0;
+    while (at < batches_.size() && !(batches_[at].device == p.device() && batches_[at].step == step)) ++at;
+    if (at == batches_.size()) batches_.push_back({p.device(), step, {}});
+    return batches_[at].tensors.emplace_back(OptimTensor{p.out(), g.in(), {}});
+  }
+  template <class F>
+  void run(const char* op, F&& f) {
+    for (Batch& b : batches_) on_device(b.device, op, [&](auto& ctx) { f(ctx, b.tensors, b.step); });
+  }
+
+ private:
+  struct Batch {
+    Device device;
+    double step;
+    std::vector<OptimTensor> tensors;
+  };
+  std::vector<Batch> batches_;
+};
+
 }  // namespace
 
 SGD::SGD(TensorList params, const SGDOptions& o)
@@ -39,13 +62,17 @@ SGD::SGD(TensorList params, const SGDOptions& o)
               o.dampening);
 }
 
-void SGD::update(const ParamGroup& group, State& state, Tensor& p, const Tensor& g) {
-  const SgdStep s{group["lr"],           group["momentum"],      group["dampening"],
-                  group["weight_decay"], group["nesterov"] != 0, group["maximize"] != 0,
-                  state.tensors.empty()};
-  Tensor buffer = s.momentum != 0 ? state.tensor("momentum_buffer", p) : Tensor();
-  on_cpu(p.device(), "SGD",
-         [&](CpuContext& ctx) { sgd_step(ctx, p.out(), g.in(), buffer.defined() ? buffer.out() : View{}, s); });
+void SGD::update(const ParamGroup& group, std::vector<Item>& items) {
+  Batches batches;
+  for (auto& [state, p, g] : items) {
+    OptimTensor& t = batches.add(p, g, state.tensors.empty());
+    if (group["momentum"] != 0) t.state[0] = state.tensor("momentum_buffer", p).out();
+  }
+  batches.run("SGD", [&](auto& ctx, const std::vector<OptimTensor>& tensors, double first) {
+    sgd_step(ctx, tensors,
+             {group["lr"], group["momentum"], group["dampening"], group["weight_decay"], group["nesterov"] != 0,
+              group["maximize"] != 0, first != 0});
+  });
 }
 
 Adam::Adam(const char* name, TensorList params, const AdamOptions& o, bool decoupled)
@@ -59,22 +86,20 @@ Adam::Adam(TensorList params, const AdamOptions& options) : Adam("Adam", std::mo
 AdamW::AdamW(TensorList params, const AdamWOptions& o)
     : Adam("AdamW", std::move(params), {o.lr, o.betas, o.eps, o.weight_decay, o.amsgrad, o.maximize}, true) {}
 
-void Adam::update(const ParamGroup& group, State& state, Tensor& p, const Tensor& g) {
-  const double beta1 = group["beta1"], beta2 = group["beta2"];
-  const AdamStep s{group["lr"],
-                   beta1,
-                   beta2,
-                   group["eps"],
-                   group["weight_decay"],
-                   decoupled_,
-                   group["amsgrad"] != 0,
-                   group["maximize"] != 0,
-                   1 - std::pow(beta1, state.step),
-                   1 - std::pow(beta2, state.step)};
-  Tensor m = state.tensor("exp_avg", p), v = state.tensor("exp_avg_sq", p);
-  Tensor most = s.amsgrad ? state.tensor("max_exp_avg_sq", p) : Tensor();
-  on_cpu(p.device(), "Adam", [&](CpuContext& ctx) {
-    adam_step(ctx, p.out(), g.in(), m.out(), v.out(), most.defined() ? most.out() : View{}, s);
+void Adam::update(const ParamGroup& group, std::vector<Item>& items) {
+  const bool amsgrad = group["amsgrad"] != 0;
+  Batches batches;
+  for (auto& [state, p, g] : items) {
+    OptimTensor& t = batches.add(p, g, state.step);
+    t.state[0] = state.tensor("exp_avg", p).out();
+    t.state[1] = state.tensor("exp_avg_sq", p).out();
+    if (amsgrad) t.state[2] = state.tensor("max_exp_avg_sq", p).out();
+  }
+  batches.run("Adam", [&](auto& ctx, const std::vector<OptimTensor>& tensors, double step) {
+    const double beta1 = group["beta1"], beta2 = group["beta2"];
+    adam_step(ctx, tensors,
+              {group["lr"], beta1, beta2, group["eps"], group["weight_decay"], decoupled_, amsgrad,
+               group["maximize"] != 0, 1 - std::pow(beta1, step), 1 - std::pow(beta2, step)});
   });
 }
 
@@ -94,16 +119,18 @@ RMSprop::RMSprop(TensorList params, const RMSpropOptions& o)
   check_setting("RMSprop", "alpha value", o.alpha, o.alpha >= 0);
 }
 
-void RMSprop::update(const ParamGroup& group, State& state, Tensor& p, const Tensor& g) {
-  const RmspropStep s{group["lr"],       group["alpha"],         group["eps"],          group["weight_decay"],
-                      group["momentum"], group["centered"] != 0, group["maximize"] != 0};
-  Tensor square = state.tensor("square_avg", p);
-  Tensor mean = s.centered ? state.tensor("grad_avg", p) : Tensor();
-  Tensor buffer = s.momentum != 0 ? state.tensor("momentum_buffer", p) : Tensor();
-  on_cpu(p.device(), "RMSprop", [&](CpuContext& ctx) {
-    rmsprop_step(ctx, p.out(), g.in(), square.out(), mean.defined() ? mean.out() : View{},
-                 buffer.defined() ? buffer.out() : View{}, s);
-  });
+void RMSprop::update(const ParamGroup& group, std::vector<Item>& items) {
+  for (auto& [state, p, g] : items) {
+    const RmspropStep s{group["lr"],       group["alpha"],         group["eps"],          group["weight_decay"],
+                        group["momentum"], group["centered"] != 0, group["maximize"] != 0};
+    Tensor square = state.tensor("square_avg", p);
+    Tensor mean = s.centered ? state.tensor("grad_avg", p) : Tensor();
+    Tensor buffer = s.momentum != 0 ? state.tensor("momentum_buffer", p) : Tensor();
+    on_device(p.device(), "RMSprop", [&](auto& ctx) {
+      rmsprop_step(ctx, p.out(), g.in(), square.out(), mean.defined() ? mean.out() : View{},
+                   buffer.defined() ? buffer.out() : View{}, s);
+    });
+  }
 }
 
 Adagrad::Adagrad(TensorList params, const AdagradOptions& o)
@@ -122,11 +149,13 @@ Adagrad::Adagrad(TensorList params, const AdagradOptions& o)
   check_setting("Adagrad", "epsilon value", o.eps, o.eps >= 0);
 }
 
-void Adagrad::update(const ParamGroup& group, State& state, Tensor& p, const Tensor& g) {
-  const AdagradStep s{group["lr"] / (1 + (state.step - 1) * group["lr_decay"]), group["weight_decay"], group["eps"],
-                      group["maximize"] != 0};
-  Tensor sum = state.tensor("sum", p, group["initial_accumulator_value"]);
-  on_cpu(p.device(), "Adagrad", [&](CpuContext& ctx) { adagrad_step(ctx, p.out(), g.in(), sum.out(), s); });
+void Adagrad::update(const ParamGroup& group, std::vector<Item>& items) {
+  for (auto& [state, p, g] : items) {
+    const AdagradStep s{group["lr"] / (1 + (state.step - 1) * group["lr_decay"]), group["weight_decay"], group["eps"],
+                        group["maximize"] != 0};
+    Tensor sum = state.tensor("sum", p, group["initial_accumulator_value"]);
+    on_device(p.device(), "Adagrad", [&](auto& ctx) { adagrad_step(ctx, p.out(), g.in(), sum.out(), s); });
+  }
 }
 
 Adadelta::Adadelta(TensorList params, const AdadeltaOptions& o)
@@ -139,23 +168,27 @@ Adadelta::Adadelta(TensorList params, const AdadeltaOptions& o)
   check_setting("Adadelta", "weight_decay value", o.weight_decay, o.weight_decay >= 0);
 }
 
-void Adadelta::update(const ParamGroup& group, State& state, Tensor& p, const Tensor& g) {
-  const AdadeltaStep s{group["lr"], group["rho"], group["eps"], group["weight_decay"], group["maximize"] != 0};
-  Tensor square = state.tensor("square_avg", p), delta = state.tensor("acc_delta", p);
-  on_cpu(p.device(), "Adadelta",
-         [&](CpuContext& ctx) { adadelta_step(ctx, p.out(), g.in(), square.out(), delta.out(), s); });
+void Adadelta::update(const ParamGroup& group, std::vector<Item>& items) {
+  for (auto& [state, p, g] : items) {
+    const AdadeltaStep s{group["lr"], group["rho"], group["eps"], group["weight_decay"], group["maximize"] != 0};
+    Tensor square = state.tensor("square_avg", p), delta = state.tensor("acc_delta", p);
+    on_device(p.device(), "Adadelta",
+              [&](auto& ctx) { adadelta_step(ctx, p.out(), g.in(), square.out(), delta.out(), s); });
+  }
 }
 
 Adamax::Adamax(TensorList params, const AdamaxOptions& o)
     : Optimizer("Adamax", std::move(params),
                 checked_betas("Adamax", o.lr, o.betas, o.eps, o.weight_decay, {{"maximize", o.maximize}})) {}
 
-void Adamax::update(const ParamGroup& group, State& state, Tensor& p, const Tensor& g) {
-  const AdamaxStep s{group["lr"],           group["beta1"],        group["beta2"],
-                     group["eps"],          group["weight_decay"], 1 - std::pow(group["beta1"], state.step),
-                     group["maximize"] != 0};
-  Tensor m = state.tensor("exp_avg", p), u = state.tensor("exp_inf", p);
-  on_cpu(p.device(), "Adamax", [&](CpuContext& ctx) { adamax_step(ctx, p.out(), g.in(), m.out(), u.out(), s); });
+void Adamax::update(const ParamGroup& group, std::vector<Item>& items) {
+  for (auto& [state, p, g] : items) {
+    const AdamaxStep s{group["lr"],           group["beta1"],        group["beta2"],
+                       group["eps"],          group["weight_decay"], 1 - std::pow(group["beta1"], state.step),
+                       group["maximize"] != 0};
+    Tensor m = state.tensor("exp_avg", p), u = state.tensor("exp_inf", p);
+    on_device(p.device(), "Adamax", [&](auto& ctx) { adamax_step(ctx, p.out(), g.in(), m.out(), u.out(), s); });
+  }
 }
 
 NAdam::NAdam(TensorList params, const NAdamOptions& o)
@@ -164,21 +197,23 @@ NAdam::NAdam(TensorList params, const NAdamOptions& o)
   check_setting("NAdam", "momentum_decay value", o.momentum_decay, o.momentum_decay >= 0);
 }
 
-void NAdam::update(const ParamGroup& group, State& state, Tensor& p, const Tensor& g) {
-  const double beta1 = group["beta1"], beta2 = group["beta2"], decay = group["momentum_decay"], lr = group["lr"];
-  const auto mu_at = [&](double t) { return beta1 * (1 - 0.5 * std::pow(0.96, t * decay)); };
-  const double mu = mu_at(state.step), mu_next = mu_at(state.step + 1);
-  double& product = state.numbers.try_emplace("mu_product", 1.0).first->second;
-  product *= mu;
-  const NadamStep s{beta1,
-                    beta2,
-                    group["eps"],
-                    group["weight_decay"],
-                    lr * (1 - mu) / (1 - product),
-                    lr * mu_next / (1 - product * mu_next),
-                    1 - std::pow(beta2, state.step)};
-  Tensor m = state.tensor("exp_avg", p), v = state.tensor("exp_avg_sq", p);
-  on_cpu(p.device(), "NAdam", [&](CpuContext& ctx) { nadam_step(ctx, p.out(), g.in(), m.out(), v.out(), s); });
+void NAdam::update(const ParamGroup& group, std::vector<Item>& items) {
+  for (auto& [state, p, g] : items) {
+    const double beta1 = group["beta1"], beta2 = group["beta2"], decay = group["momentum_decay"], lr = group["lr"];
+    const auto mu_at = [&](double t) { return beta1 * (1 - 0.5 * std::pow(0.96, t * decay)); };
+    const double mu = mu_at(state.step), mu_next = mu_at(state.step + 1);
+    double& product = state.numbers.try_emplace("mu_product", 1.0).first->second;
+    product *= mu;
+    const NadamStep s{beta1,
+                      beta2,
+                      group["eps"],
+                      group["weight_decay"],
+                      lr * (1 - mu) / (1 - product),
+                      lr * mu_next / (1 - product * mu_next),
+                      1 - std::pow(beta2, state.step)};
+    Tensor m = state.tensor("exp_avg", p), v = state.tensor("exp_avg_sq", p);
+    on_device(p.device(), "NAdam", [&](auto& ctx) { nadam_step(ctx, p.out(), g.in(), m.out(), v.out(), s); });
+  }
 }
 
 }  // namespace tantu::optim

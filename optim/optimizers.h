@@ -22,7 +22,7 @@ class SGD : public Optimizer {
   explicit SGD(TensorList params, const SGDOptions& options = {});
 
  protected:
-  void update(const ParamGroup& group, State& state, Tensor& p, const Tensor& g) override;
+  void update(const ParamGroup& group, std::vector<Item>& items) override;
 };
 
 struct AdamOptions {
@@ -40,7 +40,7 @@ class Adam : public Optimizer {
 
  protected:
   Adam(const char* name, TensorList params, const AdamOptions& options, bool decoupled);
-  void update(const ParamGroup& group, State& state, Tensor& p, const Tensor& g) override;
+  void update(const ParamGroup& group, std::vector<Item>& items) override;
 
  private:
   bool decoupled_ = false;
@@ -74,7 +74,7 @@ class RMSprop : public Optimizer {
   explicit RMSprop(TensorList params, const RMSpropOptions& options = {});
 
  protected:
-  void update(const ParamGroup& group, State& state, Tensor& p, const Tensor& g) override;
+  void update(const ParamGroup& group, std::vector<Item>& items) override;
 };
 
 struct AdagradOptions {
@@ -90,7 +90,7 @@ class Adagrad : public Optimizer {
   explicit Adagrad(TensorList params, const AdagradOptions& options = {});
 
  protected:
-  void update(const ParamGroup& group, State& state, Tensor& p, const Tensor& g) override;
+  void update(const ParamGroup& group, std::vector<Item>& items) override;
 };
 
 struct AdadeltaOptions {
@@ -105,7 +105,7 @@ class Adadelta : public Optimizer {
   explicit Adadelta(TensorList params, const AdadeltaOptions& options = {});
 
  protected:
-  void update(const ParamGroup& group, State& state, Tensor& p, const Tensor& g) override;
+  void update(const ParamGroup& group, std::vector<Item>& items) override;
 };
 
 struct AdamaxOptions {
@@ -120,7 +120,7 @@ class Adamax : public Optimizer {
   explicit Adamax(TensorList params, const AdamaxOptions& options = {});
 
  protected:
-  void update(const ParamGroup& group, State& state, Tensor& p, const Tensor& g) override;
+  void update(const ParamGroup& group, std::vector<Item>& items) override;
 };
 
 struct NAdamOptions {
@@ -136,7 +136,7 @@ class NAdam : public Optimizer {
   explicit NAdam(TensorList params, const NAdamOptions& options = {});
 
  protected:
-  void update(const ParamGroup& group, State& state, Tensor& p, const Tensor& g) override;
+  void update(const ParamGroup& group, std::vector<Item>& items) override;
 };
 
 }  // namespace tantu::optim

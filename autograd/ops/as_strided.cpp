@@ -65,7 +65,7 @@ void deposit(const Tensor& g, Picture picture, Tensor& buffer, int64_t start) {
   IndexPlan plan{.op = "as_strided_backward", .sizes = picture.sizes, .base = picture.strides};
   Tensor origin = Picture{{}, {}, picture.offset}.of(buffer, start);
   const Tensor values = part.to(buffer.dtype());
-  on_cpu(g.device(), plan.op, [&](auto& ctx) { index_put(ctx, plan, values.in(), origin.out(), true); });
+  on_device(g.device(), plan.op, [&](auto& ctx) { index_put(ctx, plan, values.in(), origin.out(), true); });
 }
 
 // g, laid out as `from`, added into a storage of zeros and read as `to`. Its own transpose when the pictures are

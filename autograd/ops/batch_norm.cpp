@@ -68,7 +68,7 @@ TensorList fused(const Tensor& g, const Tensor& x, const Tensor& weight, const T
   if (needs[0]) result[0] = make_tensor("batch_norm", x.sizes(), x.dtype(), x.device());
   for (size_t i = 1; i < 3; ++i)
     if (needs[i]) result[i] = make_tensor("batch_norm", {x.size(1)}, x.dtype(), x.device());
-  on_cpu(x.device(), "batch_norm", [&](auto& ctx) {
+  on_device(x.device(), "batch_norm", [&](auto& ctx) {
     batch_norm_backward(ctx, as(gc.in(), shape), as(xc.in(), shape), stats.in(), in_or_none(weight), training,
                         needs[0] ? as(result[0].out(), shape) : View(), out_or_none(result[1]), out_or_none(result[2]));
   });
@@ -115,7 +115,7 @@ Tensor batch_norm(const Tensor& x, Tensor running_mean, Tensor running_var, cons
   Tensor y = make_tensor("batch_norm", x.sizes(), x.dtype(), x.device());
   Tensor stats = make_tensor("batch_norm", {x.size(1), 2}, kFloat64, x.device());
   const Tensor xc = x.detach().contiguous();
-  on_cpu(x.device(), "batch_norm", [&](auto& ctx) {
+  on_device(x.device(), "batch_norm", [&](auto& ctx) {
     const bool update = training && x.numel() > 0;
     if (training)
       batch_norm_statistics(ctx, as(xc.in(), shape), stats.out(), eps, momentum,

@@ -39,7 +39,7 @@ Tensor gradient(const Tensor& g, const Tensor& x, const Tensor& target, const Te
   const Tensor packed = g.contiguous();
   Tensor dx = make_tensor(rule.op, x.sizes(), x.dtype(), x.device());
   if (dx.numel() > 0)
-    on_cpu(x.device(), rule.op, [&](auto& ctx) {
+    on_device(x.device(), rule.op, [&](auto& ctx) {
       class_loss_backward(ctx, packed.in(), classes_last(x.in()), target.in(), weight_view(weight), stats.in(),
                           classes_last(dx.out()), rule);
     });
@@ -79,7 +79,7 @@ Tensor class_loss(const Tensor& x, const Tensor& target, const Tensor& weight, c
   Tensor stats =
       make_tensor(rule.op, {2 * target.numel() + 1}, x.dtype() == kFloat64 ? kFloat64 : kFloat32, x.device());
   const Tensor w = weight.defined() ? weight.detach().contiguous() : Tensor();
-  on_cpu(x.device(), rule.op, [&](auto& ctx) {
+  on_device(x.device(), rule.op, [&](auto& ctx) {
     class_loss_forward(ctx, classes_last(x.in()), target.in(), weight_view(w), loss.out(), stats.out(), rule);
   });
   if (tape::wants(x))

@@ -1,6 +1,7 @@
 #include <tantu/autograd/ops/dropout.h>
 
 #include <tantu/autograd/ops.h>
+#include <tantu/autograd/ops/random_common.h>
 #include <tantu/autograd/tape.h>
 
 namespace tantu {
@@ -18,12 +19,7 @@ Tensor drop(const char* op, const Tensor& x, const Shape& mask_shape, double p, 
                    [](tape::Backward& b) { return TensorList{zeros_like(b.grad())}; });
     return zero;
   }
-  Tensor mask = make_tensor(op, mask_shape, x.dtype(), x.device());
-  {
-    NoGradGuard constant;
-    mask.bernoulli_(1 - p).div_(1 - p);
-  }
-  return x * mask;
+  return x * dropout_mask(op, mask_shape, x.options(), 1 - p);
 }
 
 // The mask of whole channels: (N, C, 1, …).

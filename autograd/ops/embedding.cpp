@@ -18,8 +18,8 @@ Tensor shares(const Tensor& index, int64_t padding, bool by_frequency, int64_t r
     one.push_back(1);
     Tensor counts = make_tensor("embedding", {rows, 1}, like.dtype(), like.device());
     const Tensor each = ones(one, options);
-    on_cpu(index.device(), "embedding",
-           [&](auto& ctx) { embedding_backward(ctx, each.in(), index.in(), -1, false, counts.out()); });
+    on_device(index.device(), "embedding",
+              [&](auto& ctx) { embedding_backward(ctx, each.in(), index.in(), -1, false, counts.out()); });
     share = share / embedding(index, counts).squeeze(-1);
   }
   if (padding >= 0) share = where(index == padding, 0, share);
@@ -30,8 +30,8 @@ Tensor shares(const Tensor& index, int64_t padding, bool by_frequency, int64_t r
 Tensor gather_back(const Tensor& g, const Tensor& index, int64_t padding, bool by_frequency, const Shape& sizes) {
   const Tensor packed = g.detach().contiguous();
   Tensor d = make_tensor("embedding", sizes, g.dtype(), g.device());
-  on_cpu(g.device(), "embedding",
-         [&](auto& ctx) { embedding_backward(ctx, packed.in(), index.in(), padding, by_frequency, d.out()); });
+  on_device(g.device(), "embedding",
+            [&](auto& ctx) { embedding_backward(ctx, packed.in(), index.in(), padding, by_frequency, d.out()); });
   if (tape::wants(g))
     tape::record("EmbeddingDenseBackward0", {&d}, {g}, {tape::Saved(index)},
                  [padding, by_frequency, sizes](tape::Backward& b) {
@@ -65,7 +65,7 @@ Tensor embedding(const Tensor& input, const Tensor& weight, std::optional<int64_
   sizes.push_back(weight.size(1));
   Tensor y = make_tensor("embedding", sizes, weight.dtype(), weight.device());
   const Tensor table = weight.detach().contiguous();
-  on_cpu(weight.device(), "embedding", [&](auto& ctx) { embedding_forward(ctx, input.in(), table.in(), y.out()); });
+  on_device(weight.device(), "embedding", [&](auto& ctx) { embedding_forward(ctx, input.in(), table.in(), y.out()); });
   if (tape::wants(weight))
     tape::record("EmbeddingBackward0", {&y}, {weight}, {tape::Saved(input)},
                  [padding, scale_grad_by_freq, shape = weight.sizes()](tape::Backward& b) {

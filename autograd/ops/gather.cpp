@@ -66,7 +66,7 @@ void scatter_into(const char* op, Tensor& y, int dim, const Tensor& index, const
   const auto write = [&](Tensor& to) {
     const IndexPlan plan = pointwise_plan(op, to, dim, index);
     const Tensor from = apart_from(to, source.detach().to(to.dtype()));
-    on_cpu(to.device(), op, [&](auto& ctx) { index_put(ctx, plan, from.in(), cell(to.out()), accumulate); });
+    on_device(to.device(), op, [&](auto& ctx) { index_put(ctx, plan, from.in(), cell(to.out()), accumulate); });
   };
   if (accumulate) accumulate_in(op, y, write);
   else write(y);
@@ -134,7 +134,7 @@ Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index, Site at) 
   sizes[d] = rows.numel();
   Tensor y = make_tensor("index_select", sizes, x.dtype(), x.device());
   const IndexPlan plan = slice_plan("index_select", x, d, rows);
-  on_cpu(x.device(), "index_select", [&](auto& ctx) { index_take(ctx, plan, without_dim(x.in(), d), y.out()); });
+  on_device(x.device(), "index_select", [&](auto& ctx) { index_take(ctx, plan, without_dim(x.in(), d), y.out()); });
   if (tape::wants(x))
     tape::record("IndexSelectBackward0", {&y}, {x}, {tape::Saved(rows)}, [d, from = x.sizes()](tape::Backward& b) {
       const Tensor g = b.grad();
@@ -171,7 +171,7 @@ Tensor& index_add_(Tensor& x, int64_t dim, const Tensor& index, const Tensor& so
     Tensor y = to.dim() == 0 ? make_view(to.impl().storage, to.dtype(), {1}, {1}, to.storage_offset()) : to;
     const IndexPlan plan = slice_plan(name, y, d, rows);
     const Tensor from = apart_from(y, scaled.detach().to(y.dtype()));
-    on_cpu(y.device(), name, [&](auto& ctx) { index_put(ctx, plan, from.in(), without_dim(y.out(), d), true); });
+    on_device(y.device(), name, [&](auto& ctx) { index_put(ctx, plan, from.in(), without_dim(y.out(), d), true); });
   };
   accumulate_in(name, x, write);
   if (tape::wants(x, scaled) && is_floating(x.dtype()))
@@ -211,7 +211,7 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& index, Site at) {
     View out = y.out();
     out.sizes = i.sizes();
     out.strides = contiguous_strides(i.sizes());
-    on_cpu(x.device(), "gather", [&](auto& ctx) { index_take(ctx, plan, cell(cells), out); });
+    on_device(x.device(), "gather", [&](auto& ctx) { index_take(ctx, plan, cell(cells), out); });
   }
   if (tape::wants(x))
     tape::record("GatherBackward0", {&y}, {x}, {tape::Saved(index)}, [d, sizes = x.sizes()](tape::Backward& b) {

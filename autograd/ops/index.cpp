@@ -42,7 +42,7 @@ Ref<tape::Node> make_node(const char* name, F backward) {
 Tensor take(const Tensor& x, const Picks& picks) {
   const PickPlan p("index", x, picks);
   Tensor y = make_tensor("index", p.result, x.dtype(), x.device());
-  on_cpu(x.device(), "index", [&](auto& ctx) { index_take(ctx, p.plan, p.block_of(x.in()), y.out()); });
+  on_device(x.device(), "index", [&](auto& ctx) { index_take(ctx, p.plan, p.block_of(x.in()), y.out()); });
   if (tape::wants(x)) {
     const auto node = make_node("IndexBackward0", [kept = Kept(picks), sizes = x.sizes()](tape::Backward& b) {
       const Tensor g = b.grad();
@@ -75,7 +75,8 @@ Tensor& put(Tensor& y, const Picks& picks, const Tensor& values, bool accumulate
     const Tensor from = apart_from(to, values.detach().to(to.dtype()));
     ConstView v = from.in();
     static_cast<BasicView<const void*>&>(v) = v.broadcast_to(p.result);
-    on_cpu(to.device(), "index_put_", [&](auto& ctx) { index_put(ctx, p.plan, v, p.block_of(to.out()), accumulate); });
+    on_device(to.device(), "index_put_",
+              [&](auto& ctx) { index_put(ctx, p.plan, v, p.block_of(to.out()), accumulate); });
   };
   if (accumulate) accumulate_in("index_put_", y, write);
   else write(y);

@@ -95,7 +95,7 @@ Tensor masked_select(const Tensor& x, const Tensor& mask, Site at) {
 
 Tensor flat_nonzero(const Tensor& x) {
   Tensor positions;
-  on_cpu(x.device(), "nonzero", [&](auto& ctx) {
+  on_device(x.device(), "nonzero", [&](auto& ctx) {
     std::vector<int64_t> counts;
     nonzero_counts(ctx, x.in(), counts);
     positions = make_tensor("nonzero", {std::accumulate(counts.begin(), counts.end(), int64_t{0})}, kInt64, x.device());
@@ -109,7 +109,7 @@ Tensor nonzero(const Tensor& x, Site at) {
   const Tensor positions = flat_nonzero(x);
   if (x.dim() == 1) return positions.unsqueeze(1);
   Tensor y = make_tensor("nonzero", {positions.numel(), x.dim()}, kInt64, x.device());
-  on_cpu(x.device(), "nonzero", [&](auto& ctx) { unravel(ctx, positions.in(), x.sizes(), y.out()); });
+  on_device(x.device(), "nonzero", [&](auto& ctx) { unravel(ctx, positions.in(), x.sizes(), y.out()); });
   return y;
 }
 

@@ -81,7 +81,7 @@ TensorList fused(const RowNorm& norm, const Tensor& g, const Tensor& x, const Te
   TensorList result(3);
   for (size_t i = 0; i < 3; ++i)
     if (needs[i]) result[i] = make_tensor(norm.op, i == 0 ? x.sizes() : parameter, x.dtype(), x.device());
-  on_cpu(x.device(), norm.op, [&](auto& ctx) {
+  on_device(x.device(), norm.op, [&](auto& ctx) {
     layer_norm_backward(ctx, view_or_none(gc, rows), view_or_none(xc, rows), view_or_none(w, one), stats.in(),
                         view_or_none(result[0], rows), view_or_none(result[1], one), view_or_none(result[2], one),
                         norm.centered);
@@ -96,7 +96,7 @@ Tensor normalize_rows(const RowNorm& norm, const char* grad_name, const Tensor& 
   const Tensor xc = plain(x), w = plain(weight), b = plain(bias);
   Tensor y = make_tensor(norm.op, x.sizes(), x.dtype(), x.device());
   Tensor stats = make_tensor(norm.op, {rows[0], 2}, kFloat64, x.device());
-  on_cpu(x.device(), norm.op, [&](auto& ctx) {
+  on_device(x.device(), norm.op, [&](auto& ctx) {
     layer_norm_forward(ctx, view_or_none(xc, rows), view_or_none(w, one), view_or_none(b, one), view_or_none(y, rows),
                        stats.out(), norm.eps, norm.centered);
   });

@@ -1,6 +1,7 @@
 #include <tantu/autograd/ops/random.h>
 
 #include <tantu/autograd/ops.h>
+#include <tantu/autograd/ops/random_common.h>
 #include <tantu/autograd/tape.h>
 #include <tantu/kernels/random.h>
 
@@ -58,10 +59,11 @@ void check_probability(const char* op, double p) {
   TANTU_CHECK(p >= 0 && p <= 1, ValueError, "{}: expects p to be in [0, 1], but got p={}", op, p);
 }
 
-// Throws ValueError with the first value that does not pass.
-template <class Pass>
-void check_values(const Tensor& x, const char* text, Pass&& pass) {
-  for (const double v : x.to_vector<double>()) TANTU_CHECK(pass(v), ValueError, fmt::runtime(text), v);
+// Throws ValueError with the first value outside of [low, high]. Waits for the device.
+void check_values(const char* op, const Tensor& x, const char* text, double low, double high) {
+  std::optional<double> found;
+  if (x.numel() > 0) on_device(x.device(), op, [&](auto& ctx) { first_outside(ctx, x.in(), low, high, found); });
+  TANTU_CHECK(!found, ValueError, fmt::runtime(text), *found);
 }
 
 // The integers a dtype can count without a gap, or, for a floating one, reach at all.
@@ -113,7 +115,7 @@ uint64_t check_integers(const char* op, DType dtype, int64_t& low, int64_t high)
 template <class F>
 Tensor filled(const char* op, Tensor y, const std::optional<Generator>& generator, bool requires_grad, F&& fill) {
   Draw draw(op, y.device(), generator);
-  if (y.numel() > 0) on_cpu(y.device(), op, [&](CpuContext& ctx) { fill(ctx, y.out(), *draw); });
+  if (y.numel() > 0) on_device(y.device(), op, [&](auto& ctx) { fill(ctx, y.out(), *draw); });
   if (requires_grad) y.requires_grad_();
   return y;
 }
@@ -153,16 +155,16 @@ Tensor make_like(const char* op, const Tensor& x) {
 }
 
 const auto uniform_of = [](double from, double to) {
-  return [=](CpuContext& ctx, View y, Generator& g) { random_uniform(ctx, y, from, to, g); };
+  return [=](auto& ctx, View y, Generator& g) { random_uniform(ctx, y, from, to, g); };
 };
 const auto normal_of = [](double mean, double std) {
-  return [=](CpuContext& ctx, View y, Generator& g) { random_normal(ctx, y, mean, std, g); };
+  return [=](auto& ctx, View y, Generator& g) { random_normal(ctx, y, mean, std, g); };
 };
 const auto integers_of = [](int64_t low, uint64_t range) {
-  return [=](CpuContext& ctx, View y, Generator& g) { random_integers(ctx, y, low, range, g); };
+  return [=](auto& ctx, View y, Generator& g) { random_integers(ctx, y, low, range, g); };
 };
 const auto bernoulli_of = [](double p) {
-  return [=](CpuContext& ctx, View y, Generator& g) { random_bernoulli(ctx, y, p, g); };
+  return [=](auto& ctx, View y, Generator& g) { random_bernoulli(ctx, y, p, g); };
 };
 
 }  // namespace
@@ -211,17 +213,16 @@ Tensor randperm(int64_t n, const TensorOptions& options, std::optional<Generator
   const DType dtype = options.dtype.value_or(kInt64);
   if (n > 0 && !is_floating(dtype)) check_integer("randperm", "n - 1", dtype, n - 1);
   const Tensor y = filled("randperm", make("randperm", {n}, {.dtype = kInt64, .device = options.device}), generator,
-                          false, [](CpuContext& ctx, View view, Generator& g) { random_permutation(ctx, view, g); });
+                          false, [](auto& ctx, View view, Generator& g) { random_permutation(ctx, view, g); });
   return y.to(dtype);
 }
 
 Tensor bernoulli(const Tensor& p, std::optional<Generator> generator, Site at) {
   tape::Op op("bernoulli", at);
   check_floating("bernoulli", p.dtype());
-  check_values(p, "bernoulli: expects every p to be in [0, 1], but got p={}",
-               [](double v) { return v >= 0 && v <= 1; });
+  check_values("bernoulli", p, "bernoulli: expects every p to be in [0, 1], but got p={}", 0, 1);
   Tensor y = filled("bernoulli", make_like("bernoulli", p), generator, false,
-                    [&](CpuContext& ctx, View view, Generator& g) { random_bernoulli_each(ctx, p.in(), view, g); });
+                    [&](auto& ctx, View view, Generator& g) { random_bernoulli_each(ctx, p.in(), view, g); });
   if (tape::wants(p))
     tape::record("BernoulliBackward0", {&y}, {p}, {},
                  [](tape::Backward& b) { return TensorList{zeros_like(b.grad())}; });
@@ -238,7 +239,8 @@ namespace {
 
 void check_std(const Tensor& std) {
   check_floating("normal", std.dtype());
-  check_values(std, "normal: expects all elements of std >= 0.0, but found {}", [](double v) { return v >= 0; });
+  check_values("normal", std, "normal: expects all elements of std >= 0.0, but found {}", 0,
+               std::numeric_limits<double>::infinity());
 }
 
 }  // namespace
@@ -287,19 +289,25 @@ Tensor multinomial(const Tensor& p, int64_t samples, bool replacement, std::opti
   TANTU_CHECK(categories > 0 && categories <= int64_t{1} << 24, ValueError,
               "multinomial: number of categories must be in [1, 2^24], but is {}", categories);
   const Tensor weights = p.detach().dim() == 1 ? p.detach().unsqueeze(0) : p.detach();
-  check_values(weights, "multinomial: probability tensor contains either `inf`, `nan` or element < 0 ({})",
-               [](double v) { return v >= 0 && std::isfinite(v); });
+  check_values("multinomial", weights,
+               "multinomial: probability tensor contains either `inf`, `nan` or element < 0 ({})", 0,
+               std::numeric_limits<double>::max());
   for (const int64_t positive : (weights != 0).sum(1).to_vector<int64_t>()) {
     TANTU_CHECK(positive > 0, ValueError, "multinomial: invalid multinomial distribution (sum of probabilities <= 0)");
     TANTU_CHECK(replacement || positive >= samples, ValueError,
                 "multinomial: cannot draw {} samples without replacement from a row with {} non-zero weights", samples,
                 positive);
   }
-  const Tensor y = filled(
-      "multinomial", make("multinomial", {weights.size(0), samples}, {.dtype = kInt64, .device = p.device()}),
-      generator, false,
-      [&](CpuContext& ctx, View view, Generator& g) { random_multinomial(ctx, weights.in(), view, replacement, g); });
+  const Tensor y =
+      filled("multinomial", make("multinomial", {weights.size(0), samples}, {.dtype = kInt64, .device = p.device()}),
+             generator, false,
+             [&](auto& ctx, View view, Generator& g) { random_multinomial(ctx, weights.in(), view, replacement, g); });
   return p.dim() == 1 ? y.view({samples}) : y;
+}
+
+Tensor dropout_mask(const char* op, const Shape& sizes, const TensorOptions& options, double keep) {
+  return filled(op, make(op, sizes, options), {}, false,
+                [=](auto& ctx, View y, Generator& g) { random_dropout(ctx, y, keep, g); });
 }
 
 Tensor& Tensor::uniform_(double from, double to, std::optional<Generator> generator, Site at) {
@@ -324,7 +332,7 @@ Tensor& Tensor::random_(int64_t low, int64_t high, std::optional<Generator> gene
 Tensor& Tensor::random_(std::optional<Generator> generator, Site at) {
   tape::Op op("random_", at);
   return refilled("random_", "RandomBackward2", *this, generator,
-                  [](CpuContext& ctx, View y, Generator& g) { random_full_range(ctx, y, g); });
+                  [](auto& ctx, View y, Generator& g) { random_full_range(ctx, y, g); });
 }
 
 Tensor& Tensor::bernoulli_(double p, std::optional<Generator> generator, Site at) {
@@ -338,7 +346,7 @@ Tensor& Tensor::exponential_(double lambda, std::optional<Generator> generator, 
   check_floating("exponential_", dtype());
   TANTU_CHECK(lambda > 0, ValueError, "exponential_: expects lambda > 0.0, but found lambda={}", lambda);
   return refilled("exponential_", "ExponentialBackward0", *this, generator,
-                  [=](CpuContext& ctx, View y, Generator& g) { random_exponential(ctx, y, lambda, g); });
+                  [=](auto& ctx, View y, Generator& g) { random_exponential(ctx, y, lambda, g); });
 }
 
 }  // namespace tantu

@@ -5,7 +5,8 @@
 /// Random tensors. With the same seed and the same calls in the same order the CPU gives PyTorch's values, bit for bit,
 /// and leaves the stream where PyTorch leaves it. `generator` absent: the device's default one; DeviceError for one of
 /// another device. A call that throws, or whose result is empty, has drawn nothing. In-place forms are methods of
-/// Tensor.
+/// Tensor. On a GPU the values are those of kernels/philox.h; calls that take probabilities or deviations as a tensor
+/// wait for the device, for they check them.
 namespace tantu {
 
 /// Uniform in [0, 1). float32 unless told; floating types only.

@@ -94,9 +94,7 @@ void IndexReader::fail(const Pick& pick, int64_t position, int64_t value) const 
     position /= plan_.sizes[d];
   }
   const size_t which = static_cast<size_t>(&pick - picks_.data());
-  throw IndexError(
-      fmt::format("{}: index {} is out of bounds for dimension {} with size {} (at position {} of the index)", plan_.op,
-                  value, plan_.picks[which].dim, pick.size, at));
+  throw IndexError(fmt::format(fmt::runtime(plan_.text), plan_.op, value, at, pick.size, plan_.picks[which].dim));
 }
 
 }  // namespace tantu::cpu

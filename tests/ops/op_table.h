@@ -150,6 +150,7 @@ struct Row {
   std::vector<ErrorCase> errors = {};
   const char* no_specials = nullptr;  ///< why NaN and inf are not fed (each row that says so is printed)
   const char* no_layouts = nullptr;   ///< why only contiguous inputs are fed
+  bool draws = false;                 ///< each device draws its own numbers: the exact gradient is taken there
 };
 
 /// Adds rows to the table when the program starts.

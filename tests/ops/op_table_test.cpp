@@ -3,6 +3,7 @@
 #include <tantu/autograd/autograd.h>
 #include <tantu/autograd/gradcheck.h>
 #include <tantu/autograd/ops.h>
+#include <tantu/core/backend.h>
 #include <tantu/tests/ops/compare.h>
 #include <tantu/tests/ops/guarded_allocator.h>
 #include <tantu/tests/ops/samples.h>
@@ -179,13 +180,14 @@ Growth of_gradient(Growth forward) {
 }
 
 // The inputs of `drawn` in float64, contiguous, on the CPU: where gradients are known to be right by gradcheck.
-Args in_float64(const Case& c, const Drawn& drawn) {
+Args in_float64(const Row& row, const Case& c, const Drawn& drawn) {
   Args args = drawn.args;
   args.dtype = kFloat64;
-  args.device = kCPU;
+  if (!row.draws) args.device = kCPU;
   for (size_t i = 0; i < args.x.size(); ++i) {
     Array a = drawn.refs.x[i];
-    args.x[i] = lay_out(a, differentiable(c.inputs[i]) ? kFloat64 : drawn.args.x[i].dtype(), kCPU, Layout::Contiguous);
+    args.x[i] =
+        lay_out(a, differentiable(c.inputs[i]) ? kFloat64 : drawn.args.x[i].dtype(), args.device, Layout::Contiguous);
   }
   return args;
 }
@@ -203,12 +205,12 @@ TensorList random_like(const TensorList& outputs, DType dtype, int seed) {
 
 std::string check_gradient(const Row& row, const Case& c, const Setting& at, GuardedMemory& memory) {
   const Drawn drawn = draw(row, c, at);
-  const Args exact = in_float64(c, drawn);
+  const Args exact = in_float64(row, c, drawn);
   const TensorList v = random_like(gradients(c, exact, {}, false).outputs, at.dtype, at.seed);
   TensorList v_there, v_exact;
   for (const Tensor& t : v) {
     v_there.push_back(t.to(at.device));
-    v_exact.push_back(t.to(kFloat64));
+    v_exact.push_back(t.to(exact.device, kFloat64));
   }
   const Gradients want = gradients(c, exact, v_exact, false);
   for (const bool create_graph : {false, true}) {
@@ -319,6 +321,7 @@ TEST_CASE("misuse is told in the same words on every device") {
         INFO(row.name << ": " << error.note << " on " << device.to_string());
         try {
           error.call(device);
+          if (!device.is_cpu()) backend_of("test", device).synchronize(device.index());  // a kernel's bad index
           FAIL_CHECK("did not throw");
         } catch (const Error& e) {
           INFO(e.what());

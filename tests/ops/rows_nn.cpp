@@ -170,7 +170,8 @@ Row dropout_row(const char* name, Tensor (*f)(const Tensor&, double, bool, Site)
                         f(zeros(Shape::filled(shape.size(), 2), {.device = d}), 1.5, true, Site::here());
                       },
                       "dropout probability has to be between 0 and 1, but got 1.5"}},
-          .no_specials = "what is dropped is told from its value"};
+          .no_specials = "what is dropped is told from its value",
+          .draws = true};
 }
 
 const Rows rows({

@@ -13,8 +13,8 @@ namespace tantu::optest {
 
 namespace {
 
-Generator seeded() {
-  return Generator(20);
+Generator seeded(Device device) {
+  return Generator(device).manual_seed(20);
 }
 
 // Sizes as asked, every value accepted by `holds`, and the same values again from the same seed.
@@ -24,14 +24,15 @@ std::function<std::string(const Args&, const TensorList&)> draws(std::function<T
     if (!(y[0].sizes() == a[0].sizes())) return fmt::format("sizes {}", y[0].sizes());
     for (double v : y[0].to_vector<double>())
       if (!holds(v)) return fmt::format("drew {}", v);
-    return difference(y[0], call(a, seeded()), 0);
+    return difference(y[0], call(a, seeded(a.device)), 0);
   };
 }
 
 Case drawing(std::function<Tensor(const Args&, Generator)> call, std::function<bool(double)> holds,
              Input sizes = real({kN, 3})) {
-  return {
-      .inputs = {sizes}, .call = [call](const Args& a) { return call(a, seeded()); }, .property = draws(call, holds)};
+  return {.inputs = {sizes},
+          .call = [call](const Args& a) { return call(a, seeded(a.device)); },
+          .property = draws(call, holds)};
 }
 
 bool in_unit(double v) {
@@ -79,7 +80,7 @@ const Rows rows({
      .errors = {{"empty range", [](Device d) { randint(3, 3, {2}, {.device = d}); }, "randint: "}}},
     {.name = "randperm",
      .cases = {{.inputs = {real({kN})},
-                .call = [](const Args& a) { return randperm(a.n, a.options(), seeded()); },
+                .call = [](const Args& a) { return randperm(a.n, a.options(), seeded(a.device)); },
                 .property = is_permutation}},
      .dtypes = {kInt64, kInt32, kFloat64},
      .errors = {{"negative", [](Device d) { randperm(-1, {.device = d}); }, "randperm: "}}},
@@ -99,10 +100,10 @@ const Rows rows({
      .no_specials = "NaN is no standard deviation"},
     {.name = "multinomial",
      .cases = {{.inputs = {real({2, 5}, 0.1, 1)},
-                .call = [](const Args& a) { return multinomial(a[0], 3, false, seeded()); },
+                .call = [](const Args& a) { return multinomial(a[0], 3, false, seeded(a.device)); },
                 .property = are_categories},
                {.inputs = {real({2, 5}, 0.1, 1)},
-                .call = [](const Args& a) { return multinomial(a[0], 3, true, seeded()); },
+                .call = [](const Args& a) { return multinomial(a[0], 3, true, seeded(a.device)); },
                 .property = are_categories}},
      .result = {index_type},
      .errors = {{"negative weight", [](Device d) { multinomial(full({3}, -1.0, {.device = d}), 1); }, "multinomial: "},

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <tantu/tests/catch.h>
+
+#include <tantu/core/backend.h>
+#include <tantu/core/device.h>
+
+#include <vector>
+
+namespace tantu {
+
+/// The GPUs of this process, virtual ones included; says that the test was skipped if there is none.
+inline std::vector<Device> gpu_devices() {
+  std::vector<Device> gpus;
+  for (Device d : devices())
+    if (!d.is_cpu() && d.index() == 0) gpus.push_back(d);
+  if (gpus.empty()) skip_test("no GPU (a virtual one: TANTU_VGPU_DEVICES=1)");
+  return gpus;
+}
+
+inline void synchronize(Device device) {
+  backend_of("test", device).synchronize(device.index());
+}
+
+}  // namespace tantu
