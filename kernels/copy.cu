@@ -149,12 +149,13 @@ void copy_same(GpuContext& ctx, Layout<2> p) {
   if (dense && slack == reinterpret_cast<uintptr_t>(x) % 16) {
     const int64_t head = std::min<int64_t>(bytes, (16 - static_cast<int64_t>(slack)) % 16);
     return launch(ctx, "copy_dense_kernel", copy_dense_kernel, blocks_for(bytes / (16 * kLoads) + 1, kThreads),
-                  kThreads, 0, static_cast<const char*>(x), y, bytes, head);
+                  threads_for(bytes / (16 * kLoads) + 1, kThreads), 0, static_cast<const char*>(x), y, bytes, head);
   }
   if (const int dim = turned_dim(p); dim >= 0) return copy_tiles(ctx, p, dim, item);
   visit_word(widen(p, item), [&]<class Word>(Word*) {
     const int64_t n = p.numel();
-    launch(ctx, "copy_strided_kernel", copy_strided_kernel<Word>, blocks_for(n, kThreads), kThreads, 0, p, n);
+    launch(ctx, "copy_strided_kernel", copy_strided_kernel<Word>, blocks_for(n, kThreads), threads_for(n, kThreads), 0,
+           p, n);
   });
 }
 

@@ -53,8 +53,9 @@ bool cast_pair(GpuContext& ctx, const Layout<2>& p, int64_t n, DType from, DType
   if (x.dtype != from || y.dtype != to || !is_aligned(x.data, alignof(Pack<From, width>)) ||
       !is_aligned(y.data, alignof(Pack<To, width>)))
     return false;
-  launch(ctx, "cast_dense_kernel", cast_dense_kernel<From, To>, blocks_for(n / width + 1, kCastThreads), kCastThreads,
-         0, reinterpret_cast<const From*>(x.data), reinterpret_cast<To*>(y.data), n);
+  launch(ctx, "cast_dense_kernel", cast_dense_kernel<From, To>, blocks_for(n / width + 1, kCastThreads),
+         threads_for(n / width + 1, kCastThreads), 0, reinterpret_cast<const From*>(x.data),
+         reinterpret_cast<To*>(y.data), n);
   return true;
 }
 
@@ -76,7 +77,9 @@ inline void cast(GpuContext& ctx, const Layout<2>& p, int64_t n) {
   const bool dense = p.rank <= 1 && (n == 1 || (p.inner_stride(0) == 1 && p.inner_stride(1) == 1));
   if (dense && cast_dense(ctx, p, n)) return;
   const int64_t blocks = blocks_for(n, kCastThreads);
-  const auto strided = [&](auto kernel) { launch(ctx, "cast_strided_kernel", kernel, blocks, kCastThreads, 0, p, n); };
+  const auto strided = [&](auto kernel) {
+    launch(ctx, "cast_strided_kernel", kernel, blocks, threads_for(n, kCastThreads), 0, p, n);
+  };
   if (is_integral(from)) strided(cast_strided_kernel<int64_t>);
   else if (from == kFloat64 || to == kFloat64) strided(cast_strided_kernel<double>);
   else strided(cast_strided_kernel<float>);

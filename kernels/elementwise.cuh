@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tantu/core/view.h>
+#include <tantu/kernels/divider.h>
 #include <tantu/kernels/arch.cuh>
 
 #include <algorithm>
@@ -10,21 +11,6 @@
 // elements that move as one 16-byte access.
 namespace tantu {
 namespace {
-
-/// n / d for n < 2^31 by one multiplication (Granlund & Montgomery, "Division by invariant integers", 1994).
-struct Divider {
-  uint32_t magic = 1, shift = 0;
-};
-
-constexpr Divider divider_of(uint32_t d) {
-  uint32_t shift = 0;
-  while ((uint64_t{1} << shift) < d) ++shift;
-  return {static_cast<uint32_t>(((uint64_t{1} << 32) * ((uint64_t{1} << shift) - d)) / d + 1), shift};
-}
-
-__device__ __forceinline__ uint32_t divide(uint32_t n, Divider by) {
-  return (__umulhi(n, by.magic) + n) >> by.shift;
-}
 
 /// N operands of one shape, innermost dimension last. Element i is the same element of each; its order is that of
 /// operand 0 in memory.
@@ -175,6 +161,11 @@ __device__ __forceinline__ T value_from(C v) {
   else if constexpr (std::is_same_v<T, __nv_bfloat16>) return __float2bfloat16(static_cast<float>(v));
   else if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<int64_t>(v));
   else return static_cast<T>(v);
+}
+
+/// Threads of a block where n of them have something to do: whole warps, `most` at most.
+inline int threads_for(int64_t n, int most) {
+  return n >= most ? most : static_cast<int>((n + 31) / 32 * 32);
 }
 
 /// This thread's number in the grid, and how many threads there are.

@@ -71,11 +71,11 @@ void fill(GpuContext& ctx, View y, Scalar value) {
   if (p.rank <= 1 && (n == 1 || p.inner_stride(0) == 1)) {
     char* data = p.operands[0].data;
     const int64_t head = std::min<int64_t>(bytes, (16 - reinterpret_cast<uintptr_t>(data) % 16) % 16);
-    return launch(ctx, "fill_dense_kernel", fill_dense_kernel, blocks_for(bytes / 16 + 1, kThreads), kThreads, 0, data,
-                  bytes, head, repeated(bits, item));
+    return launch(ctx, "fill_dense_kernel", fill_dense_kernel, blocks_for(bytes / 16 + 1, kThreads),
+                  threads_for(bytes / 16 + 1, kThreads), 0, data, bytes, head, repeated(bits, item));
   }
   const auto strided = [&](auto kernel) {
-    launch(ctx, "fill_strided_kernel", kernel, blocks_for(n, kThreads), kThreads, 0, p, n, bits);
+    launch(ctx, "fill_strided_kernel", kernel, blocks_for(n, kThreads), threads_for(n, kThreads), 0, p, n, bits);
   };
   switch (item) {
     case 1: return strided(fill_strided_kernel<uint8_t>);

@@ -7,8 +7,8 @@
 #include <tantu/core/matmul_options.h>
 #include <tantu/kernels/copy.h>
 #include <tantu/kernels/matmul.h>
-#include <tantu/kernels/matmul_own.h>
 #include <tantu/kernels/launch.cuh>
+#include <tantu/kernels/matmul_own.cuh>
 #include <tantu/kernels/strided.cuh>
 #include <tantu/kernels/workspace.cuh>
 

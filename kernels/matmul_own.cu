@@ -1,6 +1,6 @@
 // The choice among our own matrix products: dots for one row or column, else tiles by dtype and size.
-#include <tantu/kernels/matmul_own.h>
 #include <tantu/kernels/matmul_dots.cuh>
+#include <tantu/kernels/matmul_own.cuh>
 #include <tantu/kernels/matmul_tile.cuh>
 #include <tantu/kernels/matmul_wmma.cuh>
 

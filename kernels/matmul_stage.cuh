@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tantu/kernels/math.h>
+#include <tantu/kernels/tile_order.h>
 #include <tantu/kernels/elementwise.cuh>
 
 // What our matrix products share: how a problem is described, in which order its tiles are computed, and how a slice of
@@ -58,19 +58,6 @@ Product<T> product_of(const ConstView& a, const ConstView& b, const View& y, dou
   p.alpha = alpha;
   p.beta = beta;
   return p;
-}
-
-/// Where tile number `index` of a matrix of tiles lies.
-struct TilePlace {
-  int64_t row, column;
-};
-
-/// Groups of 8 rows of tiles, walked down column by column: blocks that run at one time share what they read.
-TANTU_HD constexpr TilePlace tile_place(int64_t index, int64_t rows, int64_t columns) {
-  constexpr int64_t group = 8;
-  const int64_t first = index / (group * columns) * group, inside = index % (group * columns);
-  const int64_t height = rows - first < group ? rows - first : group;
-  return {first + inside % height, inside / height};
 }
 
 /// Slices of a factor, `Outer` by `Depth`, on their way to shared memory: every thread carries `count` packs.

@@ -175,8 +175,8 @@ bool to_packs(Layout<N>& p, Layout<N>& rest) {
 
 template <Row row, int which, class C>
 void run_strided(GpuContext& ctx, const Layout<Formula<row, which>::inputs + 1>& p, int64_t n, const Params& params) {
-  launch(ctx, RowOf<row>::label, pointwise_strided_kernel<row, which, C>, blocks_for(n, kThreads), kThreads, 0, p, n,
-         params);
+  launch(ctx, RowOf<row>::label, pointwise_strided_kernel<row, which, C>, blocks_for(n, kThreads),
+         threads_for(n, kThreads), 0, p, n, params);
 }
 
 template <Row row, int which, class T>
@@ -184,8 +184,8 @@ bool run_packs(GpuContext& ctx, const Layout<Formula<row, which>::inputs + 1>& a
   auto p = all, rest = all;
   if (!to_packs<Formula<row, which>, T>(p, rest)) return false;
   const int64_t packs = p.numel(), over = rest.sizes[rest.rank - 1];
-  launch(ctx, RowOf<row>::label, pointwise_packs_kernel<row, which, T>, blocks_for(packs, kThreads), kThreads, 0, p,
-         packs, params);
+  launch(ctx, RowOf<row>::label, pointwise_packs_kernel<row, which, T>, blocks_for(packs, kThreads),
+         threads_for(packs, kThreads), 0, p, packs, params);
   if (p.rank == 1 && over) run_strided<row, which, Compute<T>>(ctx, rest, over, params);
   return true;
 }
