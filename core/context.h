@@ -26,6 +26,3 @@ struct VgpuContext : GpuContextBase {};
   void name(::tantu::CpuContext& ctx, __VA_ARGS__);            \
   TANTU_API void name(::tantu::CudaContext& ctx, __VA_ARGS__); \
   TANTU_API void name(::tantu::VgpuContext& ctx, __VA_ARGS__)
-
-/// Declares a kernel that so far has its CPU side only; it is called through `on_cpu`.
-#define TANTU_CPU_KERNEL(name, ...) void name(::tantu::CpuContext& ctx, __VA_ARGS__)

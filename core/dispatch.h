@@ -34,14 +34,4 @@ void on_device(Device device, const char* op, F&& f) {
   }
 }
 
-/// The same for an operation whose GPU kernels do not exist yet: DeviceError on any other device.
-template <class F>
-void on_cpu(Device device, const char* op, F&& f) {
-  TANTU_CHECK(device.is_cpu(), DeviceError, "{}: has no kernel for {} yet; move the tensor with .to(\"cpu\")", op,
-              device);
-  if (trace::enabled()) trace::record({trace::Kind::Op, op, device});
-  CpuContext ctx;
-  std::forward<F>(f)(ctx);
-}
-
 }  // namespace tantu

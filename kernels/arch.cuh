@@ -8,6 +8,13 @@
 namespace tantu::arch {
 namespace {
 
+/// Whether matrix units take bfloat16 in the pass that is being compiled. Turing's take half only.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+inline constexpr bool kBfloat16Mma = false;
+#else
+inline constexpr bool kBfloat16Mma = true;
+#endif
+
 /// The block's dynamic shared memory: as many bytes as the launch asked for, 128-byte aligned.
 template <class T>
 __device__ __forceinline__ T* dynamic_smem() {

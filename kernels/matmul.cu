@@ -2,10 +2,13 @@
 //
 // Floating types go to cuBLAS, which counts columns first: a row-major y (M, N) is its column-major transpose (N, M),
 // so we ask for yᵀ = bᵀ aᵀ and nothing is copied. An operand with no unit stride is packed first. Integers run a plain
-// kernel, one thread an element of y. FLOP: 2 * B * M * N * K; bytes: each matrix once.
+// kernel, one thread an element of y. FLOP: 2 * B * M * N * K; bytes: each matrix once. Under
+// set_matmul_backend("tantu") floating types go to our own kernels (matmul_own.cu) instead.
+#include <tantu/core/matmul_options.h>
 #include <tantu/kernels/copy.h>
 #include <tantu/kernels/matmul.h>
 #include <tantu/kernels/launch.cuh>
+#include <tantu/kernels/matmul_own.cuh>
 #include <tantu/kernels/strided.cuh>
 #include <tantu/kernels/workspace.cuh>
 
@@ -84,6 +87,12 @@ bool layout_of(const ConstView& x, Layout& layout) {
   return false;
 }
 
+cublasComputeType_t compute_of(DType dtype) {
+  if (dtype == kFloat64) return CUBLAS_COMPUTE_64F;
+  const bool cut = dtype == kFloat32 && get_float32_matmul_precision() == "high";
+  return cut ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+}
+
 void float_matmul(GpuContext& ctx, const ConstView& a, const ConstView& b, const View& y, double alpha, double beta) {
   Layout la, lb;
   const bool ok_a = layout_of(a, la), ok_b = layout_of(b, lb);
@@ -107,12 +116,12 @@ void float_matmul(GpuContext& ctx, const ConstView& a, const ConstView& b, const
   const bool wide = y.dtype == kFloat64;
   const float alpha32 = static_cast<float>(alpha), beta32 = static_cast<float>(beta);
   const cudaDataType type = cuda_type(y.dtype);
-  check(cublasGemmStridedBatchedEx(
-            handle_of(ctx), lb.op, la.op, static_cast<int>(N), static_cast<int>(M), static_cast<int>(K),
-            wide ? static_cast<const void*>(&alpha) : &alpha32, b.data, type, static_cast<int>(lb.leading),
-            b.strides[0], a.data, type, static_cast<int>(la.leading), a.strides[0],
-            wide ? static_cast<const void*>(&beta) : &beta32, y.data, type, static_cast<int>(N), M * N,
-            static_cast<int>(batch), wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+  check(cublasGemmStridedBatchedEx(handle_of(ctx), lb.op, la.op, static_cast<int>(N), static_cast<int>(M),
+                                   static_cast<int>(K), wide ? static_cast<const void*>(&alpha) : &alpha32, b.data,
+                                   type, static_cast<int>(lb.leading), b.strides[0], a.data, type,
+                                   static_cast<int>(la.leading), a.strides[0],
+                                   wide ? static_cast<const void*>(&beta) : &beta32, y.data, type, static_cast<int>(N),
+                                   M * N, static_cast<int>(batch), compute_of(y.dtype), CUBLAS_GEMM_DEFAULT),
         "cublasGemmStridedBatchedEx");
 }
 
@@ -121,7 +130,9 @@ void float_matmul(GpuContext& ctx, const ConstView& a, const ConstView& b, const
 void matmul(GpuContext& ctx, ConstView a, ConstView b, View y, double alpha, double beta) {
   const int64_t total = y.numel();
   if (total == 0) return;
-  if (is_floating(y.dtype)) return float_matmul(ctx, a, b, y, alpha, beta);
+  if (is_floating(y.dtype))
+    return matmul_backend() == "tantu" ? own_matmul(ctx, a, b, y, alpha, beta)
+                                       : float_matmul(ctx, a, b, y, alpha, beta);
   const Matrix ma{static_cast<const char*>(a.data), a.strides[0], a.strides[1], a.strides[2]};
   const Matrix mb{static_cast<const char*>(b.data), b.strides[0], b.strides[1], b.strides[2]};
   launch(ctx, "integer_matmul_kernel", integer_matmul_kernel, blocks_for(total, kThreads), kThreads, 0, ma, mb,

@@ -2,10 +2,14 @@
 
 // y = row(a, b, c), and the rows' derivatives, for every row of kernels/pointwise.def.
 //
-// One thread an element, in strides of the grid. Dtypes and strides are looked up per element; the arithmetic is the
-// row's own text in float, double or int64_t. Bytes moved: each operand once; a few FLOP an element: bound by the
-// bandwidth.
+// Bytes moved: each operand once; a few FLOP an element: bound by the bandwidth. Two ways, equal bit for bit, the
+// arithmetic being the row's own text in float, double or int64_t:
+//   packs     operands of one floating dtype, each with inner stride 1 or 0, aligned: a thread takes 16 bytes of each
+//   at
+//             a time and has the next ones under way while it computes; inner stride 0 is one number for the whole pack
+//   strided   everything else: one thread an element, dtypes looked up per element
 #include <tantu/kernels/pointwise_rows.h>
+#include <tantu/kernels/elementwise.cuh>
 #include <tantu/kernels/launch.cuh>
 #include <tantu/kernels/strided.cuh>
 
@@ -16,52 +20,188 @@ namespace {
 
 constexpr int kThreads = 256;
 
-template <Row row, class T>
-__global__ void __launch_bounds__(kThreads) pointwise_kernel(Picture<4> p, int64_t n, Params params) {
-  using V = math::Real<T>;
+template <class T>
+using Compute = std::conditional_t<sizeof(T) == 2, float, T>;
+template <class T>
+constexpr int kWidth = 16 / static_cast<int>(sizeof(T));
+template <class T>
+constexpr DType kDTypeOf = std::is_same_v<T, float>    ? kFloat32
+                           : std::is_same_v<T, double> ? kFloat64
+                           : std::is_same_v<T, __half> ? kFloat16
+                                                       : kBFloat16;
+
+constexpr int kForward = -1;  // else: the derivative for input 0, 1, 2
+
+/// What a kernel computes: operands 1... of its layout are a, b, c or g, a, b, c, y.
+template <Row row, int which>
+struct Formula {
   using R = RowOf<row>;
-  const int64_t stride = static_cast<int64_t>(gridDim.x) * blockDim.x;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {
-    V in[3];
-    for (int k = 0; k < 3; ++k)
-      in[k] = k < R::arity ? V::of(load_as<T>(p.operands[k + 1].data, p.operands[k + 1].dtype, offset_of(p, k + 1, i)))
-                           : V(0);
-    const auto r = R::template forward<V>(V(0), in[0], in[1], in[2], V(0), params.values);
-    if constexpr (R::rule == kToBool)
-      store_as<int64_t>(p.operands[0].data, p.operands[0].dtype, offset_of(p, 0, i), r ? 1 : 0);
-    else store_as<T>(p.operands[0].data, p.operands[0].dtype, offset_of(p, 0, i), V(r).v);
+  static constexpr int inputs = which == kForward ? R::arity : 5;
+  static constexpr bool to_bool = which == kForward && R::rule == kToBool;
+
+  /// Whether input k may be bool beside floating ones.
+  static TANTU_HD constexpr bool condition(int k) { return row == Row::where && k == (which == kForward ? 0 : 1); }
+
+  template <class V>
+  static __device__ __forceinline__ auto of(const V (&in)[5], const double* p) {
+    if constexpr (which == kForward) {
+      const auto r = R::template forward<V>(V(0), in[0], in[1], in[2], V(0), p);
+      if constexpr (to_bool) return static_cast<bool>(r);
+      else return V(r);
+    } else if constexpr (which == 0) return V(R::template da<V>(in[0], in[1], in[2], in[3], in[4], p));
+    else if constexpr (which == 1) return V(R::template db<V>(in[0], in[1], in[2], in[3], in[4], p));
+    else return V(R::template dc<V>(in[0], in[1], in[2], in[3], in[4], p));
+  }
+};
+
+template <Row row, int which, class C>
+__global__ void __launch_bounds__(kThreads)
+    pointwise_strided_kernel(Layout<Formula<row, which>::inputs + 1> p, int64_t n, Params params) {
+  using F = Formula<row, which>;
+  using V = math::Real<C>;
+  for (int64_t i = thread_number(); i < n; i += thread_count()) {
+    int64_t at[F::inputs + 1];
+    offsets_at(p, i, at);
+    V in[5] = {};
+#pragma unroll
+    for (int k = 0; k < F::inputs; ++k)
+      if (which == kForward || p.operands[k + 1].data)  // what a derivative does not use is absent
+        in[k] = V::of(load_as<C>(p.operands[k + 1].data, p.operands[k + 1].dtype, at[k + 1]));
+    const auto r = F::template of<V>(in, params.values);
+    if constexpr (F::to_bool) store_as<int64_t>(p.operands[0].data, p.operands[0].dtype, at[0], r ? 1 : 0);
+    else store_as<C>(p.operands[0].data, p.operands[0].dtype, at[0], r.v);
   }
 }
 
+/// One pack of every input, and where the result goes.
 template <Row row, int which, class T>
-__global__ void __launch_bounds__(kThreads) pointwise_backward_kernel(Picture<6> p, int64_t n, Params params) {
-  using V = math::Real<T>;
-  using R = RowOf<row>;
-  const int64_t stride = static_cast<int64_t>(gridDim.x) * blockDim.x;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {
-    V in[5];  // g, a, b, c, y; those the row does not use are absent
-    for (int k = 0; k < 5; ++k)
-      in[k] = p.operands[k + 1].data
-                  ? V::of(load_as<T>(p.operands[k + 1].data, p.operands[k + 1].dtype, offset_of(p, k + 1, i)))
-                  : V(0);
-    V r;
-    if constexpr (which == 0) r = R::template da<V>(in[0], in[1], in[2], in[3], in[4], params.values);
-    else if constexpr (which == 1) r = R::template db<V>(in[0], in[1], in[2], in[3], in[4], params.values);
-    else r = R::template dc<V>(in[0], in[1], in[2], in[3], in[4], params.values);
-    store_as<T>(p.operands[0].data, p.operands[0].dtype, offset_of(p, 0, i), r.v);
+struct Packs {
+  using F = Formula<row, which>;
+  using V = math::Real<Compute<T>>;
+  static constexpr int width = kWidth<T>;
+  using Out = std::conditional_t<F::to_bool, bool, T>;
+
+  Pack<T, width> in[F::inputs];
+  int64_t to;
+
+  __device__ __forceinline__ void load(const Layout<F::inputs + 1>& p, int64_t index) {
+    int64_t at[F::inputs + 1];
+    small_offsets_at(p, index, at);
+    to = at[0];
+#pragma unroll
+    for (int k = 0; k < F::inputs; ++k) {
+      const auto& o = p.operands[k + 1];
+      const bool run = o.strides[p.rank - 1] != 0;
+      if (which != kForward && !o.data) {
+      } else if (F::condition(k) && o.dtype == DType::Bool) {
+        const bool* from = reinterpret_cast<const bool*>(o.data) + at[k + 1];
+        Pack<bool, width> mask;
+        if (run) mask = *reinterpret_cast<const Pack<bool, width>*>(from);
+        else spread(mask, *from);
+#pragma unroll
+        for (int j = 0; j < width; ++j) in[k].v[j] = value_from<T>(mask.v[j] ? 1.0f : 0.0f);
+      } else {
+        const T* from = reinterpret_cast<const T*>(o.data) + at[k + 1];
+        if (run) in[k] = *reinterpret_cast<const Pack<T, width>*>(from);
+        else spread(in[k], *from);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void store(const Layout<F::inputs + 1>& p, const double* params) const {
+    Pack<Out, width> out;
+#pragma unroll
+    for (int j = 0; j < width; ++j) {
+      V x[5] = {};
+#pragma unroll
+      for (int k = 0; k < F::inputs; ++k)
+        if (which == kForward || p.operands[k + 1].data) x[k] = V::of(value_as<Compute<T>>(in[k].v[j]));
+      const auto r = F::template of<V>(x, params);
+      if constexpr (F::to_bool) out.v[j] = r;
+      else out.v[j] = value_from<T>(r.v);
+    }
+    *reinterpret_cast<Pack<Out, width>*>(reinterpret_cast<Out*>(p.operands[0].data) + to) = out;
+  }
+
+  template <class Element>
+  static __device__ __forceinline__ void spread(Pack<Element, width>& pack, Element value) {
+#pragma unroll
+    for (int j = 0; j < width; ++j) pack.v[j] = value;
+  }
+};
+
+/// The layout counts packs along its innermost dimension.
+template <Row row, int which, class T>
+__global__ void __launch_bounds__(kThreads)
+    pointwise_packs_kernel(Layout<Formula<row, which>::inputs + 1> p, int64_t packs, Params params) {
+  Packs<row, which, T> now = {}, next = {};
+  bool loaded = false;
+  for (int64_t i = thread_number();; i += thread_count()) {
+    if (i < packs) next.load(p, i);
+    if (loaded) now.store(p, params.values);
+    if (i >= packs) return;
+    now = next;
+    loaded = true;
   }
 }
 
-template <Row row, class T>
-void forward_row(GpuContext& ctx, const ConstView* views, int64_t n, const Params& params) {
-  launch(ctx, RowOf<row>::label, pointwise_kernel<row, T>, blocks_for(n, kThreads), kThreads, 0,
-         make_picture<4>(views, RowOf<row>::arity + 1), n, params);
+/// Rewrites `p` in packs of `width` elements where that can be done; what one dimension has beyond whole packs is left
+/// to `rest`.
+template <class F, class T, int N>
+bool to_packs(Layout<N>& p, Layout<N>& rest) {
+  constexpr int64_t width = kWidth<T>;
+  const int inner = p.rank - 1;
+  if (p.rank == 0 || p.sizes[inner] < width) return false;
+  const int64_t over = p.sizes[inner] % width, whole = p.sizes[inner] - over;
+  if (over && p.rank > 1) return false;
+  for (int k = 0; k < N; ++k) {
+    auto& o = p.operands[k];
+    if (!o.data) continue;
+    const bool is_bool = k == 0 ? F::to_bool : F::condition(k - 1) && o.dtype == kBool;
+    if (o.dtype != (is_bool ? kBool : kDTypeOf<T>)) return false;
+    if (o.strides[inner] == 0 && k > 0) continue;
+    if (o.strides[inner] != 1 || !is_aligned(o.data, is_bool ? width : 16)) return false;
+    for (int d = 0; d < inner; ++d)
+      if (o.strides[d] % width != 0) return false;
+  }
+  rest.sizes[inner] = over;
+  for (auto& o : rest.operands)
+    if (o.data) o.data += whole * o.strides[inner] * item_size(o.dtype);
+  p.sizes[inner] = whole / width;
+  for (auto& o : p.operands) o.strides[inner] *= width;
+  settle(p);
+  return p.small || p.rank == 1;
+}
+
+template <Row row, int which, class C>
+void run_strided(GpuContext& ctx, const Layout<Formula<row, which>::inputs + 1>& p, int64_t n, const Params& params) {
+  launch(ctx, RowOf<row>::label, pointwise_strided_kernel<row, which, C>, blocks_for(n, kThreads),
+         threads_for(n, kThreads), 0, p, n, params);
 }
 
 template <Row row, int which, class T>
-void backward_row(GpuContext& ctx, const ConstView* views, int64_t n, const Params& params) {
-  launch(ctx, RowOf<row>::label, pointwise_backward_kernel<row, which, T>, blocks_for(n, kThreads), kThreads, 0,
-         make_picture<6>(views, 6), n, params);
+bool run_packs(GpuContext& ctx, const Layout<Formula<row, which>::inputs + 1>& all, const Params& params) {
+  auto p = all, rest = all;
+  if (!to_packs<Formula<row, which>, T>(p, rest)) return false;
+  const int64_t packs = p.numel(), over = rest.sizes[rest.rank - 1];
+  launch(ctx, RowOf<row>::label, pointwise_packs_kernel<row, which, T>, blocks_for(packs, kThreads),
+         threads_for(packs, kThreads), 0, p, packs, params);
+  if (p.rank == 1 && over) run_strided<row, which, Compute<T>>(ctx, rest, over, params);
+  return true;
+}
+
+/// views: the output, then the inputs.
+template <Row row, int which, class C>
+void run(GpuContext& ctx, const ConstView* views, int64_t n, const Params& params) {
+  const auto p = make_layout<Formula<row, which>::inputs + 1>(views, Formula<row, which>::inputs + 1);
+  if constexpr (std::is_same_v<C, float>) {
+    if (run_packs<row, which, float>(ctx, p, params) || run_packs<row, which, __half>(ctx, p, params) ||
+        run_packs<row, which, __nv_bfloat16>(ctx, p, params))
+      return;
+  } else if constexpr (std::is_same_v<C, double>) {
+    if (run_packs<row, which, double>(ctx, p, params)) return;
+  }
+  run_strided<row, which, C>(ctx, p, n, params);
 }
 
 using Launcher = void (*)(GpuContext&, const ConstView*, int64_t, const Params&);
@@ -75,8 +215,8 @@ struct GpuRow {
 template <Row row, int which>
 void add_backward(GpuRow& r) {
   if constexpr (RowOf<row>::gradient[which] == kComputed) {
-    r.backward[which][0] = backward_row<row, which, float>;
-    r.backward[which][1] = backward_row<row, which, double>;
+    r.backward[which][0] = run<row, which, float>;
+    r.backward[which][1] = run<row, which, double>;
   }
 }
 
@@ -86,10 +226,10 @@ GpuRow gpu_row() {
   GpuRow r;
   r.arity = R::arity;
   if constexpr (takes_floats(R::rule)) {
-    r.forward[0] = forward_row<row, float>;
-    r.forward[1] = forward_row<row, double>;
+    r.forward[0] = run<row, kForward, float>;
+    r.forward[1] = run<row, kForward, double>;
   }
-  if constexpr (takes_integers(R::rule)) r.forward[2] = forward_row<row, int64_t>;
+  if constexpr (takes_integers(R::rule)) r.forward[2] = run<row, kForward, int64_t>;
   add_backward<row, 0>(r);
   if constexpr (R::arity > 1) add_backward<row, 1>(r);
   if constexpr (R::arity > 2) add_backward<row, 2>(r);

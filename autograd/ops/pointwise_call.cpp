@@ -195,11 +195,10 @@ bool is_plain(const RowInfo& of, const Operand* operands) {
 
 void launch_plain(Row row, const Operand* operands, Tensor& y, const Params& params) {
   const RowInfo& of = info(row);
-  on_cpu(y.device(), of.name, [&](CpuContext&) {
-    const void* inputs[kMaxArity];
-    for (int i = 0; i < of.arity; ++i) inputs[i] = operands[i].tensor().data_ptr();
-    pointwise_contiguous(row, inputs, y.data_ptr(), y.numel(), operands[0].tensor().dtype(), params);
-  });
+  if (trace::enabled()) trace::record({trace::Kind::Op, of.name, y.device()});
+  const void* inputs[kMaxArity];
+  for (int i = 0; i < of.arity; ++i) inputs[i] = operands[i].tensor().data_ptr();
+  pointwise_contiguous(row, inputs, y.data_ptr(), y.numel(), operands[0].tensor().dtype(), params);
 }
 
 }  // namespace pointwise
