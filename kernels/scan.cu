@@ -35,8 +35,17 @@ struct Multiply {
 // Lines cut into pieces. Position i of a line is element i, or with `reverse` element n - 1 - i.
 struct Scan {
   AxisLines<2> lines;
-  int64_t pieces = 1, piece;
-  bool reverse;
+  Divider pieces;
+  int64_t piece = 0;
+  bool reverse = false;
+  ReduceLoops at;  // where the lines begin
+
+  Scan(const ConstView& x, const View& y, int axis, bool backwards) : lines({x, y}, axis), reverse(backwards) {
+    const Picture<2>& p = lines.places;
+    ReduceLoop loops[kMaxDims];
+    for (int d = 0; d < p.rank; ++d) loops[d] = {p.sizes[d], p.operands[0].strides[d], p.operands[1].strides[d]};
+    at.set(loops, p.rank);
+  }
 
   __device__ __forceinline__ int64_t element(int64_t i) const { return reverse ? lines.n - 1 - i : i; }
   __device__ __forceinline__ int64_t end_of(int64_t part) const {
@@ -58,15 +67,16 @@ __device__ __forceinline__ void read_items(A (&v)[kItems], const Scan& s, int64_
 }
 
 template <class In, class A>
-__global__ void __launch_bounds__(kThreads) scan_lines_kernel(Scan s, int team, const A* before) {
+__global__ void __launch_bounds__(kThreads, 3) scan_lines_kernel(Scan s, int team, const A* before) {
   const int rank = threadIdx.x % team, teams = kThreads / team;
   A* shared = arch::dynamic_smem<A>();
   const Strided& y = s.lines.places.operands[1];
-  const int64_t tasks = s.lines.count * s.pieces;
+  const int64_t tasks = s.lines.count * s.pieces.size();
   for (int64_t base = int64_t{blockIdx.x} * teams; base < tasks; base += int64_t{gridDim.x} * teams) {
     const int64_t task = base + threadIdx.x / team, mine = task < tasks ? task : tasks - 1;
-    const int64_t line = mine / s.pieces, part = mine % s.pieces, end = s.end_of(part);
-    const int64_t from = offset_of(s.lines.places, 0, line), to = offset_of(s.lines.places, 1, line);
+    int64_t part = mine, from, to;
+    s.at.place(s.pieces.split(part), from, to);
+    const int64_t end = s.end_of(part);
     A carry = before && part > 0 ? before[mine - 1] : A(0);
     for (int64_t tile = part * s.piece; tile < end; tile += team * kItems) {
       const int64_t i = tile + rank * kItems;
@@ -85,9 +95,11 @@ __global__ void __launch_bounds__(kThreads) scan_lines_kernel(Scan s, int team, 
 // totals[task] = the sum of a piece.
 template <class In, class A>
 __global__ void __launch_bounds__(kThreads) scan_totals_kernel(Scan s, A* totals) {
-  const int64_t tasks = s.lines.count * s.pieces;
+  const int64_t tasks = s.lines.count * s.pieces.size();
   for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
-    const int64_t part = task % s.pieces, end = s.end_of(part), from = offset_of(s.lines.places, 0, task / s.pieces);
+    int64_t part = task, from, to;
+    s.at.place(s.pieces.split(part), from, to);
+    const int64_t end = s.end_of(part);
     A sum = 0;
     for (int64_t i = part * s.piece + threadIdx.x * kItems; i < end; i += kThreads * kItems) {
       A v[kItems];
@@ -105,7 +117,8 @@ __global__ void __launch_bounds__(kThreads) scan_columns_kernel(Scan s) {
   const Strided& y = s.lines.places.operands[1];
   const int64_t stride = int64_t{gridDim.x} * kThreads;
   for (int64_t line = int64_t{blockIdx.x} * kThreads + threadIdx.x; line < s.lines.count; line += stride) {
-    const int64_t from = offset_of(s.lines.places, 0, line), to = offset_of(s.lines.places, 1, line);
+    int64_t from, to;
+    s.at.place(line, from, to);
     A sum = 0;
     for (int64_t i = 0; i < s.lines.n; i += kItems) {
       A v[kItems];
@@ -134,28 +147,30 @@ void scan_lines(GpuContext& ctx, Scan s) {
     return launch(ctx, "cumsum", scan_columns_kernel<In, A>, blocks_for(lines, kThreads, 65535), kThreads, 0, s);
   constexpr size_t kShared = kThreads / 32 * sizeof(A);
   if (n > 16384 && lines < 512) {
-    const int64_t most = 1024 / lines, wanted = (n + 8191) / 8192, pieces = most < wanted ? most : wanted;
-    s.piece = ((n + pieces - 1) / pieces + 1023) / 1024 * 1024;
+    const int64_t most = 1024 / lines, wanted = (n + 8191) / 8192, cut = most < wanted ? most : wanted;
+    s.piece = ((n + cut - 1) / cut + 1023) / 1024 * 1024;
     s.pieces = (n + s.piece - 1) / s.piece;
   }
-  const Workspace totals(ctx, "cumsum", s.pieces > 1 ? lines * s.pieces * static_cast<int64_t>(sizeof(A)) : 0);
+  const int64_t pieces = s.pieces.size();
+  const Workspace totals(ctx, "cumsum", pieces > 1 ? lines * pieces * static_cast<int64_t>(sizeof(A)) : 0);
   A* before = nullptr;
-  if (s.pieces > 1) {
+  if (pieces > 1) {
     before = totals.data<A>();
-    launch(ctx, "cumsum", scan_totals_kernel<In, A>, blocks_for(lines * s.pieces, 1, 65535), kThreads, kShared, s,
+    launch(ctx, "cumsum", scan_totals_kernel<In, A>, blocks_for(lines * pieces, 1, 65535), kThreads, kShared, s,
            before);
     View sums;
     sums.data = before;
     sums.dtype = std::is_integral_v<A> ? kInt64 : kFloat64;
-    sums.sizes = Shape({lines, s.pieces});
+    sums.sizes = Shape({lines, pieces});
     sums.strides = contiguous_strides(sums.sizes);
-    Scan of_totals{AxisLines<2>({sums, sums}, 1), 1, s.pieces, false};
+    Scan of_totals(sums, sums, 1, false);
+    of_totals.piece = pieces;
     launch(ctx, "cumsum", scan_lines_kernel<A, A>, blocks_for(lines, 1, 65535), kThreads, kShared, of_totals, kThreads,
            static_cast<const A*>(nullptr));
   }
   const int team = n <= 1024 ? 32 : kThreads;
-  launch(ctx, "cumsum", scan_lines_kernel<In, A>, blocks_for(lines * s.pieces, kThreads / team, 65535), kThreads,
-         kShared, s, team, static_cast<const A*>(before));
+  launch(ctx, "cumsum", scan_lines_kernel<In, A>, blocks_for(lines * pieces, kThreads / team, 65535), kThreads, kShared,
+         s, team, static_cast<const A*>(before));
 }
 
 // One row: before[i] = g x[0] … x[i - 1], then dx[i] = before[i] x[i + 1] … x[n - 1].
@@ -223,7 +238,7 @@ void prod_backward(GpuContext& ctx, const ConstView& g, const ConstView& x, cons
 }  // namespace
 
 void cumsum(GpuContext& ctx, ConstView x, View y, int axis, bool reverse) {
-  const Scan s{AxisLines<2>({x, y}, axis), 1, 0, reverse};
+  const Scan s(x, y, axis, reverse);
   if (s.lines.count == 0 || s.lines.n == 0) return;
   if (is_integral(y.dtype)) scan_lines<int64_t, int64_t>(ctx, s);
   else if (y.dtype == kFloat64) scan_lines<double, double>(ctx, s);
