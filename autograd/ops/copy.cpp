@@ -132,7 +132,7 @@ std::vector<T> Tensor::to_vector(Site at) const {
   tape::Op op("to_vector", at);
   const Tensor host = detach().cpu().to(dtype_of<T>).contiguous();
   const T* data = host.data_ptr<T>();
-  return std::vector<T>(data, data + host.numel());
+  return in_host_memory("to_vector", [&] { return std::vector<T>(data, data + host.numel()); });
 }
 template std::vector<float> Tensor::to_vector(Site) const;
 template std::vector<double> Tensor::to_vector(Site) const;
