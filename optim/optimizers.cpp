@@ -30,7 +30,8 @@ SGD::SGD(TensorList params, const SGDOptions& o)
                  {"dampening", o.dampening},
                  {"weight_decay", o.weight_decay},
                  {"nesterov", o.nesterov},
-                 {"maximize", o.maximize}}) {
+                 {"maximize", o.maximize}},
+                {"momentum_buffer"}) {
   check_setting("SGD", "learning rate", o.lr, o.lr >= 0);
   check_setting("SGD", "momentum value", o.momentum, o.momentum >= 0);
   check_setting("SGD", "weight_decay value", o.weight_decay, o.weight_decay >= 0);
@@ -49,9 +50,10 @@ void SGD::update(const ParamGroup& group, State& state, Tensor& p, const Tensor&
 }
 
 Adam::Adam(const char* name, TensorList params, const AdamOptions& o, bool decoupled)
-    : Optimizer(name, std::move(params),
-                checked_betas(name, o.lr, o.betas, o.eps, o.weight_decay,
-                              {{"amsgrad", o.amsgrad}, {"maximize", o.maximize}})),
+    : Optimizer(
+          name, std::move(params),
+          checked_betas(name, o.lr, o.betas, o.eps, o.weight_decay, {{"amsgrad", o.amsgrad}, {"maximize", o.maximize}}),
+          {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"}),
       decoupled_(decoupled) {}
 
 Adam::Adam(TensorList params, const AdamOptions& options) : Adam("Adam", std::move(params), options, false) {}
@@ -86,7 +88,8 @@ RMSprop::RMSprop(TensorList params, const RMSpropOptions& o)
                  {"weight_decay", o.weight_decay},
                  {"momentum", o.momentum},
                  {"centered", o.centered},
-                 {"maximize", o.maximize}}) {
+                 {"maximize", o.maximize}},
+                {"square_avg", "grad_avg", "momentum_buffer"}) {
   check_setting("RMSprop", "learning rate", o.lr, o.lr >= 0);
   check_setting("RMSprop", "epsilon value", o.eps, o.eps >= 0);
   check_setting("RMSprop", "momentum value", o.momentum, o.momentum >= 0);
@@ -113,7 +116,8 @@ Adagrad::Adagrad(TensorList params, const AdagradOptions& o)
                  {"weight_decay", o.weight_decay},
                  {"initial_accumulator_value", o.initial_accumulator_value},
                  {"eps", o.eps},
-                 {"maximize", o.maximize}}) {
+                 {"maximize", o.maximize}},
+                {"sum"}) {
   check_setting("Adagrad", "learning rate", o.lr, o.lr >= 0);
   check_setting("Adagrad", "lr_decay value", o.lr_decay, o.lr_decay >= 0);
   check_setting("Adagrad", "weight_decay value", o.weight_decay, o.weight_decay >= 0);
@@ -132,7 +136,8 @@ void Adagrad::update(const ParamGroup& group, State& state, Tensor& p, const Ten
 Adadelta::Adadelta(TensorList params, const AdadeltaOptions& o)
     : Optimizer(
           "Adadelta", std::move(params),
-          {{"lr", o.lr}, {"rho", o.rho}, {"eps", o.eps}, {"weight_decay", o.weight_decay}, {"maximize", o.maximize}}) {
+          {{"lr", o.lr}, {"rho", o.rho}, {"eps", o.eps}, {"weight_decay", o.weight_decay}, {"maximize", o.maximize}},
+          {"square_avg", "acc_delta"}) {
   check_setting("Adadelta", "learning rate", o.lr, o.lr >= 0);
   check_setting("Adadelta", "rho value", o.rho, o.rho >= 0 && o.rho <= 1);
   check_setting("Adadelta", "epsilon value", o.eps, o.eps >= 0);
@@ -148,7 +153,8 @@ void Adadelta::update(const ParamGroup& group, State& state, Tensor& p, const Te
 
 Adamax::Adamax(TensorList params, const AdamaxOptions& o)
     : Optimizer("Adamax", std::move(params),
-                checked_betas("Adamax", o.lr, o.betas, o.eps, o.weight_decay, {{"maximize", o.maximize}})) {}
+                checked_betas("Adamax", o.lr, o.betas, o.eps, o.weight_decay, {{"maximize", o.maximize}}),
+                {"exp_avg", "exp_inf"}) {}
 
 void Adamax::update(const ParamGroup& group, State& state, Tensor& p, const Tensor& g) {
   const AdamaxStep s{group["lr"],           group["beta1"],        group["beta2"],
@@ -160,7 +166,8 @@ void Adamax::update(const ParamGroup& group, State& state, Tensor& p, const Tens
 
 NAdam::NAdam(TensorList params, const NAdamOptions& o)
     : Optimizer("NAdam", std::move(params),
-                checked_betas("NAdam", o.lr, o.betas, o.eps, o.weight_decay, {{"momentum_decay", o.momentum_decay}})) {
+                checked_betas("NAdam", o.lr, o.betas, o.eps, o.weight_decay, {{"momentum_decay", o.momentum_decay}}),
+                {"exp_avg", "exp_avg_sq"}, {"mu_product"}) {
   check_setting("NAdam", "momentum_decay value", o.momentum_decay, o.momentum_decay >= 0);
 }
 
