@@ -96,10 +96,6 @@ void check_dtype(Row row, const RowInfo& of, const Operand* operands, DType dtyp
   if (row == Row::addcdiv)
     TANTU_CHECK(!holds_integers(operands[1]) || !holds_integers(operands[2]), DTypeError,
                 "addcdiv: Integer division with addcdiv is not supported; make one of the tensors floating");
-  if (row == Row::hardtanh)
-    TANTU_CHECK(!(params.values[0] > params.values[1]), ValueError,
-                "hardtanh: min_val cannot be greater than max_val, but they are {} and {}", params.values[0],
-                params.values[1]);
 }
 
 // An integer as an element of a smaller integer type: it wraps, as PyTorch's do.
@@ -185,6 +181,13 @@ Tensor apart_from(const RowInfo& of, const Tensor& y, const Tensor& x) {
 }
 
 }  // namespace
+
+void check_params(Row row, const Params& params) {
+  if (row != Row::hardtanh) return;
+  TANTU_CHECK(!(params.values[0] > params.values[1]), ValueError,
+              "hardtanh: min_val cannot be greater than max_val, but they are {} and {}", params.values[0],
+              params.values[1]);
+}
 
 Call::Call(Row row, const Operand* operands, const Params& params, const Shape* out_shape) {
   prepare(row, operands, params, out_shape);

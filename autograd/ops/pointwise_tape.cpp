@@ -102,6 +102,7 @@ bool is_plain_inplace(const RowInfo& of, const Tensor& y, const Operand* operand
 Tensor apply(Row row, const Operand* operands, const Params& params, Site at) {
   const RowInfo& of = info(row);
   tape::Op op(of.name, at);
+  check_params(row, params);
   Tensor y;
   if (is_plain(of, operands)) {
     const Tensor& a = operands[0].tensor();
@@ -119,6 +120,7 @@ Tensor apply(Row row, const Operand* operands, const Params& params, Site at) {
 Tensor& apply_(Row row, Tensor& y, const Operand* operands, const Params& params, Site at) {
   const RowInfo& of = info(row);
   tape::Op op(of.in_place, at);
+  check_params(row, params);
   tape::check_inplace(of.in_place, y);
   Ref<tape::Node> node;
   const auto note = [&] {
