@@ -221,7 +221,7 @@ class Engine {
     for (size_t i = 0; i < results.size(); ++i)
       TANTU_CHECK(!results[i].defined() || !node.edges[i] || !is_floating(results[i].dtype()) ||
                       !ne(results[i], results[i]).any().item<bool>(),
-                  AutogradError, "Function '{}' returned nan values in its {}th output; the forward call is {}",
+                  AutogradError, "{0}: Function '{0}' returned nan values in its {1}th output; the forward call is {2}",
                   node.name, i, forward_line(node));
   }
 

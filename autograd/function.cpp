@@ -17,6 +17,10 @@ bool holds(const TensorList& list, const Tensor& t) {
 }  // namespace
 
 void AutogradContext::save_for_backward(TensorList tensors) {
+  TANTU_CHECK(!has_saved_, AutogradError,
+              "save_for_backward: was called before; give all tensors to one call ({} were saved, now {} more)",
+              to_save_.size(), tensors.size());
+  has_saved_ = true;
   to_save_ = std::move(tensors);
 }
 

@@ -28,7 +28,7 @@ namespace tantu::autograd {
 class AutogradContext {
  public:
   /// Keeps inputs or outputs of `forward`; backward finds an in-place write in between. Tensors that are neither belong
-  /// here too. May be called once.
+  /// here too. May be called once, AutogradError the second time.
   void save_for_backward(TensorList tensors);
   /// In `backward`: what was saved, in that order, with its history.
   TensorList get_saved_variables() const;
@@ -47,6 +47,7 @@ class AutogradContext {
  private:
   friend class FunctionNode;
   TensorList to_save_, dirty_, non_differentiable_;
+  bool has_saved_ = false;
   std::vector<bool> wants_;  // per argument, while `forward` runs
   bool materialize_ = true;
   tape::Node* node_ = nullptr;

@@ -37,7 +37,9 @@ std::string Tensor::to_string() const {
   const std::string prefix = "tensor(";
   const auto indent = static_cast<int64_t>(prefix.size());
   const Tensor host = detach().cpu();
-  return close_with_suffixes(prefix + format_elements(host.in(), indent), suffixes_of(*this), indent);
+  return in_host_memory("to_string", [&] {
+    return close_with_suffixes(prefix + format_elements(host.in(), indent), suffixes_of(*this), indent);
+  });
 }
 
 std::ostream& operator<<(std::ostream& out, const Tensor& t) {

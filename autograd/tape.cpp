@@ -120,9 +120,9 @@ void attach(Ref<Node> node, std::initializer_list<Tensor*> outputs, const Tensor
   }
 }
 
-void check_inplace(const char* op, const Tensor& y) {
+void check_inplace(const char* op, const Tensor& y, bool one_value) {
   for (int i = 0; i < y.sizes().size(); ++i)
-    TANTU_CHECK(y.sizes()[i] <= 1 || y.strides()[i] != 0 || y.numel() == 0, ShapeError,
+    TANTU_CHECK(one_value || y.sizes()[i] <= 1 || y.strides()[i] != 0 || y.numel() == 0, ShapeError,
                 "{}: unsupported operation: more than one element of the written-to tensor refers to a single memory "
                 "location (sizes {}, strides {}). Please clone() the tensor before",
                 op, y.sizes(), y.strides());

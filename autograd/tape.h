@@ -85,8 +85,9 @@ void adopt(const Ref<Node>& node, Tensor& y);
 void adopt_inplace(const Ref<Node>& node, Tensor& y);
 
 /// Before an in-place write: AutogradError for a leaf that requires grad (or a view of one) while grad mode is on,
-/// ShapeError for an expanded tensor, whose elements are one memory cell.
-void check_inplace(const char* op, const Tensor& y);
+/// ShapeError for an expanded tensor, whose elements are one memory cell, unless the write gives all elements one
+/// value.
+void check_inplace(const char* op, const Tensor& y, bool one_value = false);
 /// After an in-place write that needs no history: bumps the version.
 void written(Tensor& y);
 /// After an in-place write: bumps the version and makes `node` the history of `y`, and of its base if it is a view.

@@ -21,6 +21,7 @@ void HookHandle::remove() {
 }
 
 HookHandle register_hook(const Tensor& t, std::function<Tensor(const Tensor&)> hook) {
+  TANTU_CHECK(hook, ValueError, "register_hook: the function is empty");
   TANTU_CHECK(t.requires_grad(), AutogradError,
               "register_hook: cannot register a hook on a tensor that doesn't require gradient ({} {})", t.dtype(),
               t.sizes());
@@ -31,6 +32,7 @@ HookHandle register_hook(const Tensor& t, std::function<Tensor(const Tensor&)> h
 }
 
 HookHandle register_post_accumulate_grad_hook(const Tensor& leaf, std::function<void(const Tensor&)> hook) {
+  TANTU_CHECK(hook, ValueError, "register_post_accumulate_grad_hook: the function is empty");
   TANTU_CHECK(leaf.requires_grad() && leaf.is_leaf(), AutogradError,
               "register_post_accumulate_grad_hook: post accumulate grad hooks cannot be registered on non-leaf tensors "
               "or on tensors "
@@ -67,6 +69,8 @@ void Tensor::set_grad(const Tensor& grad) {
   TANTU_CHECK(!grad.defined() || (grad.sizes() == sizes() && grad.dtype() == dtype() && grad.device() == device()),
               ShapeError, "set_grad: the gradient ({} {} on {}) must look like the tensor ({} {} on {})", grad.dtype(),
               grad.sizes(), grad.device(), dtype(), sizes(), device());
+  TANTU_CHECK(!grad.defined() || !grad.is_same(*this), ValueError,
+              "set_grad: can't assign Variable as its own grad ({} {})", dtype(), sizes());
   if (!grad.defined() && !impl().autograd) return;
   Meta& meta = tape::meta_of(*this);
   (meta.retained ? *meta.retained : meta.grad) = grad;

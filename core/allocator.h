@@ -3,6 +3,8 @@
 #include <tantu/core/device.h>
 
 #include <cstdint>
+#include <new>
+#include <stdexcept>
 
 namespace tantu {
 
@@ -34,5 +36,22 @@ MemoryStats cpu_memory_stats();
 void cpu_reset_peak_memory_stats();
 /// Gives every idle block back to the system.
 void cpu_empty_cache();
+
+/// Throws OutOfMemoryError for an operation whose containers found no memory.
+[[noreturn]] TANTU_API void no_host_memory(const char* op);
+
+/// Runs `f()`. Memory that its containers do not find (std::bad_alloc, or std::length_error where they would be longer
+/// than any memory) is an OutOfMemoryError that names `op`. `on_device` runs every kernel so; an operation that fills a
+/// container outside of a kernel asks for it itself.
+template <class F>
+decltype(auto) in_host_memory(const char* op, F&& f) {
+  try {
+    return static_cast<F&&>(f)();
+  } catch (const std::bad_alloc&) {
+    no_host_memory(op);
+  } catch (const std::length_error&) {
+    no_host_memory(op);
+  }
+}
 
 }  // namespace tantu

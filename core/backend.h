@@ -10,6 +10,7 @@ namespace tantu {
 class TANTU_API Backend {
  public:
   virtual ~Backend();
+  /// ValueError if the settings that say so (the virtual GPU's environment) are malformed.
   virtual int device_count() = 0;
   /// Why `device_count()` is 0, in a sentence; empty otherwise.
   virtual std::string unavailable_reason() = 0;

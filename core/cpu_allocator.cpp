@@ -154,5 +154,11 @@ void cpu_reset_peak_memory_stats() {
 void cpu_empty_cache() {
   instance().trim();
 }
+void no_host_memory(const char* op) {
+  throw OutOfMemoryError(
+      fmt::format("{}: CPU out of memory. The operation's scratch memory could not be had ({} bytes "
+                  "are allocated to tensors)",
+                  op, instance().stats().allocated));
+}
 
 }  // namespace tantu

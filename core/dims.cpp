@@ -9,7 +9,7 @@ std::string Dims::to_string() const {
 }
 
 void Dims::too_many(size_t count) {
-  throw ShapeError(fmt::format("tensors have at most {} dimensions, but got {}", kMaxDims, count));
+  throw ShapeError(fmt::format("shape: tensors have at most {} dimensions, but got {}", kMaxDims, count));
 }
 
 int64_t numel(const Shape& sizes) {
@@ -26,6 +26,10 @@ int64_t checked_numel(const char* op, const Shape& sizes) {
     if (s == 0) zero = true;
     else overflow |= __builtin_mul_overflow(n, s, &n);
   }
+  int64_t step = 1;  // strides count empty dimensions as one element
+  for (int i = sizes.size() - 1; zero && i > 0; --i)
+    TANTU_CHECK(!__builtin_mul_overflow(step, sizes[i] > 1 ? sizes[i] : 1, &step), ShapeError,
+                "{}: Stride calculation overflowed for sizes {}", op, sizes);
   TANTU_CHECK(zero || (!overflow && n <= (int64_t{1} << 59)), ShapeError, "{}: {} has too many elements", op, sizes);
   return zero ? 0 : n;
 }

@@ -88,7 +88,8 @@ using Strides = Dims;  ///< elements to the next index of each dimension
 
 /// Number of elements: the product of the sizes, 1 for a scalar.
 int64_t numel(const Shape& sizes);
-/// The same for sizes from outside: throws ShapeError naming `op` on a negative size or when the product overflows.
+/// The same for sizes from outside: throws ShapeError naming `op` on a negative size or when the product overflows (for
+/// an empty tensor: when its strides do).
 int64_t checked_numel(const char* op, const Shape& sizes);
 /// Row-major strides of `sizes`.
 Strides contiguous_strides(const Shape& sizes);

@@ -9,25 +9,26 @@
 
 namespace tantu {
 
-/// Runs `f(ctx)` with the context of `device`: the one place that knows which targets this build holds.
+/// Runs `f(ctx)` with the context of `device`: the one place that knows which targets this build holds. Host memory
+/// that a kernel does not find is an OutOfMemoryError naming `op`.
 template <class F>
 void on_device(Device device, const char* op, F&& f) {
   if (trace::enabled()) trace::record({trace::Kind::Op, op, device});
   switch (device.type()) {
     case DeviceType::CPU: {
       CpuContext ctx;
-      return std::forward<F>(f)(ctx);
+      return in_host_memory(op, [&] { std::forward<F>(f)(ctx); });
     }
 #if TANTU_HAS_VGPU
     case DeviceType::VGPU: {
       VgpuContext ctx{{device.index()}};
-      return std::forward<F>(f)(ctx);
+      return in_host_memory(op, [&] { std::forward<F>(f)(ctx); });
     }
 #endif
 #if TANTU_HAS_CUDA
     case DeviceType::CUDA: {
       CudaContext ctx{{device.index()}};
-      return std::forward<F>(f)(ctx);
+      return in_host_memory(op, [&] { std::forward<F>(f)(ctx); });
     }
 #endif
     default: backend_of(op, device);

@@ -25,6 +25,10 @@ class Scalar {
   constexpr DType dtype() const { return is_floating() ? kFloat32 : is_bool() ? kBool : kInt64; }
   constexpr double to_double() const { return is_floating() ? float_ : static_cast<double>(int_); }
   constexpr int64_t to_int64() const { return is_floating() ? static_cast<int64_t>(float_) : int_; }
+  /// This number, if `t` can hold it by PyTorch's rule for numbers given to tensors; else ValueError "op: value cannot
+  /// be converted to type uint8 without overflow: 300". Infinities and NaN fit floating types only, everything fits
+  /// bool, and a negative integer (not below -255) fits uint8 as its two's complement.
+  TANTU_API Scalar checked(const char* op, DType t) const;
   constexpr bool operator==(double v) const { return to_double() == v; }
 
  private:

@@ -10,7 +10,7 @@ namespace tantu {
 /// A block of one device's memory, shared by the tensors that view it, and the count of the writes made to it.
 class Storage : public RefCounted {
  public:
-  /// A fresh block; its contents are undefined.
+  /// A fresh block; its contents are undefined. OutOfMemoryError, the allocator's text led by `op`.
   Storage(const char* op, int64_t bytes, Device device);
   /// Memory that somebody else owns; `deleter(context)` is called when the last tensor lets go.
   Storage(void* data, int64_t bytes, Device device, void (*deleter)(void*), void* context);

@@ -106,10 +106,11 @@ class Tensor {
     return static_cast<T*>(raw());
   }
   void* data_ptr() const { return raw(); }
-  /// The value of a tensor of one element, converted to T (float, double, int64_t, int, bool …).
+  /// The value of a tensor of one element, converted to T, an element type (float, double, int64_t, int, bool …).
+  /// ValueError if T cannot hold it.
   template <class T>
   T item(Site at = Site::here()) const {
-    const Scalar s = item_scalar(at);
+    const Scalar s = item_scalar(at).checked("item", dtype_of<T>);
     if constexpr (std::is_same_v<T, bool>) return s.to_double() != 0;
     else if constexpr (std::is_integral_v<T>) return static_cast<T>(s.to_int64());
     else return static_cast<T>(s.to_double());

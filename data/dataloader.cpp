@@ -7,6 +7,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 namespace tantu::data {
@@ -71,9 +72,22 @@ struct DataLoader::Plan {
   DataLoaderOptions options;
   std::shared_ptr<BatchSampler> batches{};
 
+  /// A pass of the sampler; what it throws, at any time, is led by "DataLoader: sampler: ".
+  IndexBatches begin_pass() const;
   /// One batch; any batch at all once `stop` is set.
   Batch fetch(const std::vector<int64_t>& indices, const std::atomic<bool>& stop) const;
 };
+
+IndexBatches DataLoader::Plan::begin_pass() const {
+  const auto named = [](const auto& f) {
+    try {
+      return f();
+    } catch (...) {
+      rethrow_from("DataLoader: sampler: ");
+    }
+  };
+  return [named, next = named([&] { return batches->pass(); })] { return named(next); };
+}
 
 Batch DataLoader::Plan::fetch(const std::vector<int64_t>& indices, const std::atomic<bool>& stop) const {
   const auto span = fmt::format("DataLoader: samples {} … {}: ", indices.front(), indices.back());
@@ -130,11 +144,16 @@ class DataLoader::Epoch {
   std::vector<std::thread> workers_;
 };
 
-DataLoader::Epoch::Epoch(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)), indices_(plan_->batches->pass()) {
+DataLoader::Epoch::Epoch(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)), indices_(plan_->begin_pass()) {
   const uint64_t base_seed = draw_seed(plan_->options.generator ? *plan_->options.generator : default_generator());
   try {
     for (int k = 0; k < plan_->options.num_workers; ++k)
       workers_.emplace_back([this, seed = base_seed + static_cast<uint64_t>(k)] { work(Generator(seed)); });
+  } catch (const std::system_error& error) {
+    const size_t started = workers_.size();
+    stop();
+    throw Error(fmt::format("DataLoader: could not start worker {} of {}: {}", started, plan_->options.num_workers,
+                            error.what()));
   } catch (...) {
     stop();
     throw;

@@ -36,9 +36,9 @@ struct DataLoaderOptions {
 /// draws. Worker k's own default generator is seeded with base seed + k. Orders do not depend on the number of workers;
 /// batches come in order.
 ///
-/// What a dataset or a collate throws reaches the loop with its type, its text led by the index of the sample (of the
-/// first and last sample of a batch fetched at once), and the original nested. Leaving the loop early ends and joins
-/// the workers.
+/// What a dataset, a collate or a sampler throws reaches the loop with its type, its text led by the index of the
+/// sample (of the first and last sample of a batch fetched at once; "sampler"), and the original nested. A worker that
+/// cannot be started is an Error. Leaving the loop early ends and joins the workers.
 class DataLoader {
  public:
   class Iterator;

@@ -39,10 +39,12 @@ void AnyDataset::check() const {
 
 TensorDataset::TensorDataset(std::vector<Tensor> tensors) : tensors_(std::move(tensors)) {
   TANTU_CHECK(!tensors_.empty(), ValueError, "TensorDataset: expects at least one tensor");
-  for (const Tensor& t : tensors_)
-    TANTU_CHECK(t.dim() >= 1 && t.size(0) == tensors_[0].sizes()[0], ShapeError,
+  for (const Tensor& t : tensors_) {
+    TANTU_CHECK(t.dim() >= 1, ShapeError, "TensorDataset: a 0-dim tensor has no samples along its first dimension");
+    TANTU_CHECK(t.size(0) == tensors_[0].sizes()[0], ShapeError,
                 "TensorDataset: Size mismatch between tensors: the first has shape {}, another {}", tensors_[0].sizes(),
                 t.sizes());
+  }
 }
 
 int64_t TensorDataset::size() const {

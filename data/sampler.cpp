@@ -90,7 +90,9 @@ int64_t BatchSampler::size() const {
 }
 
 IndexBatches BatchSampler::pass() {
-  return [next = sampler_->pass(), size = batch_size_, drop = drop_last_,
+  Indices indices = sampler_->pass();
+  TANTU_CHECK(indices, ValueError, "BatchSampler: the sampler's pass() returned an empty function");
+  return [next = std::move(indices), size = batch_size_, drop = drop_last_,
           ended = false]() mutable -> std::optional<std::vector<int64_t>> {
     std::vector<int64_t> batch;
     while (!ended && static_cast<int64_t>(batch.size()) < size) {

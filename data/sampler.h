@@ -21,7 +21,8 @@ class Sampler {
   virtual ~Sampler();
   /// Indices in a pass.
   virtual int64_t size() const = 0;
-  /// Begins a pass. Random numbers are drawn from the first index on, not here.
+  /// Begins a pass. Random numbers are drawn from the first index on, not here. An empty function is a ValueError of
+  /// whoever takes the pass.
   virtual Indices pass() = 0;
 };
 

@@ -12,11 +12,12 @@ namespace {
 
 const RowInfo kInfo[] = {
 #define TANTU_UNARY_OF(function, name, PARAMS, rule, saves, forward, da, low, high, smooth) \
-  {#function, #name, 1, rule, saves, low, high, smooth, {gradient_of(#da), kZero, kZero}},
+  {#function, #function "_", #name, 1, rule, saves, low, high, smooth, {gradient_of(#da), kZero, kZero}},
 #define TANTU_BINARY_OF(function, name, PARAMS, rule, saves, forward, da, db, low, high, smooth) \
-  {#function, #name, 2, rule, saves, low, high, smooth, {gradient_of(#da), gradient_of(#db), kZero}},
+  {#function, #function "_", #name, 2, rule, saves, low, high, smooth, {gradient_of(#da), gradient_of(#db), kZero}},
 #define TANTU_TERNARY_OF(function, name, PARAMS, rule, saves, forward, da, db, dc, low, high, smooth) \
-  {#function, #name, 3, rule, saves, low, high, smooth, {gradient_of(#da), gradient_of(#db), gradient_of(#dc)}},
+  {#function, #function "_", #name, 3,      rule,                                                     \
+   saves,     low,           high,  smooth, {gradient_of(#da), gradient_of(#db), gradient_of(#dc)}},
 #define TANTU_UNARY(name, ...) TANTU_UNARY_OF(name, name, __VA_ARGS__)
 #define TANTU_BINARY(name, ...) TANTU_BINARY_OF(name, name, __VA_ARGS__)
 #define TANTU_TERNARY(name, ...) TANTU_TERNARY_OF(name, name, __VA_ARGS__)

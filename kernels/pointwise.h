@@ -39,8 +39,9 @@ constexpr Gradient gradient_of(std::string_view text) {
 
 /// What is known of a row without running it.
 struct RowInfo {
-  const char* name;  ///< of the function
-  const char* row;   ///< of the row itself: differs for the rows one function chooses from
+  const char* name;      ///< of the function
+  const char* in_place;  ///< of its in-place form
+  const char* row;       ///< of the row itself: differs for the rows one function chooses from
   int arity;
   Rule rule;
   int saves;

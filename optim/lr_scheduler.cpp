@@ -16,6 +16,22 @@ double take(const char* name, const std::map<std::string, double>& state, const 
   return found->second;
 }
 
+// Not NaN, and finite unless told.
+double take_number(const char* name, const std::map<std::string, double>& state, const std::string& key,
+                   bool or_infinite = false) {
+  const double v = take(name, state, key);
+  TANTU_CHECK(or_infinite ? !std::isnan(v) : std::isfinite(v), FormatError, "{}: load_state_dict: \"{}\" is {}", name,
+              key, v);
+  return v;
+}
+
+int64_t take_count(const char* name, const std::map<std::string, double>& state, const std::string& key) {
+  const double v = take(name, state, key);
+  TANTU_CHECK(v >= 0 && v < 0x1p53 && v == std::floor(v), FormatError,
+              "{}: load_state_dict: \"{}\" must be a count, but is {}", name, key, v);
+  return static_cast<int64_t>(v);
+}
+
 void check_size(const char* name, const std::map<std::string, double>& state, size_t expected) {
   TANTU_CHECK(state.size() == expected, FormatError, "{}: load_state_dict: {} entries, expected {}", name, state.size(),
               expected);
@@ -70,10 +86,11 @@ std::map<std::string, double> LRScheduler::state_dict() const {
 
 void LRScheduler::load_state_dict(const std::map<std::string, double>& state) {
   check_size("lr_scheduler", state, base_.size() + 1);
-  const double epoch = take("lr_scheduler", state, "last_epoch");
+  const int64_t epoch = take_count("lr_scheduler", state, "last_epoch");
   std::vector<double> base;
-  for (size_t i = 0; i < base_.size(); ++i) base.push_back(take("lr_scheduler", state, fmt::format("base_lr/{}", i)));
-  epoch_ = static_cast<int64_t>(epoch);
+  for (size_t i = 0; i < base_.size(); ++i)
+    base.push_back(take_number("lr_scheduler", state, fmt::format("base_lr/{}", i)));
+  epoch_ = epoch;
   base_ = std::move(base);
 }
 
@@ -261,7 +278,11 @@ SequentialLR::SequentialLR(Optimizer& optimizer, std::vector<std::shared_ptr<LRS
               schedulers_.size());
   TANTU_CHECK(std::is_sorted(milestones_.begin(), milestones_.end()), ValueError,
               "SequentialLR: milestones must not decrease");
-  for (const auto& s : schedulers_) TANTU_CHECK(s, ValueError, "SequentialLR: a scheduler is null");
+  for (size_t i = 0; i < schedulers_.size(); ++i) {
+    TANTU_CHECK(schedulers_[i], ValueError, "SequentialLR: a scheduler is null");
+    TANTU_CHECK(&schedulers_[i]->optimizer() == &optimizer, ValueError,
+                "SequentialLR: got schedulers at index {} that do not belong to the passed optimizer", i);
+  }
   schedulers_[0]->restart();
 }
 
@@ -290,7 +311,7 @@ std::map<std::string, double> SequentialLR::state_dict() const {
 }
 
 void SequentialLR::load_state_dict(const std::map<std::string, double>& state) {
-  const double epoch = take("SequentialLR", state, "last_epoch");
+  const int64_t epoch = take_count("SequentialLR", state, "last_epoch");
   std::vector<std::map<std::string, double>> parts(schedulers_.size());
   size_t known = 1;
   for (size_t i = 0; i < schedulers_.size(); ++i)
@@ -299,8 +320,15 @@ void SequentialLR::load_state_dict(const std::map<std::string, double>& state) {
       ++known;
     }
   check_size("SequentialLR", state, known);
-  for (size_t i = 0; i < schedulers_.size(); ++i) schedulers_[i]->load_state_dict(parts[i]);
-  epoch_ = static_cast<int64_t>(epoch);
+  std::vector<std::map<std::string, double>> before;
+  for (const auto& s : schedulers_) before.push_back(s->state_dict());
+  try {
+    for (size_t i = 0; i < schedulers_.size(); ++i) schedulers_[i]->load_state_dict(parts[i]);
+  } catch (...) {
+    for (size_t i = 0; i < schedulers_.size(); ++i) schedulers_[i]->load_state_dict(before[i]);
+    throw;
+  }
+  epoch_ = epoch;
 }
 
 ReduceLROnPlateau::ReduceLROnPlateau(Optimizer& optimizer, const PlateauOptions& options)
@@ -343,12 +371,12 @@ std::map<std::string, double> ReduceLROnPlateau::state_dict() const {
 
 void ReduceLROnPlateau::load_state_dict(const std::map<std::string, double>& state) {
   check_size("ReduceLROnPlateau", state, 3);
-  const double best = take("ReduceLROnPlateau", state, "best"),
-               bad = take("ReduceLROnPlateau", state, "num_bad_epochs"),
-               cooldown = take("ReduceLROnPlateau", state, "cooldown_counter");
+  const double best = take_number("ReduceLROnPlateau", state, "best", true);
+  const int64_t bad = take_count("ReduceLROnPlateau", state, "num_bad_epochs"),
+                cooldown = take_count("ReduceLROnPlateau", state, "cooldown_counter");
   best_ = best;
-  bad_ = static_cast<int64_t>(bad);
-  cooldown_ = static_cast<int64_t>(cooldown);
+  bad_ = bad;
+  cooldown_ = cooldown;
 }
 
 }  // namespace tantu::optim::lr_scheduler

@@ -26,9 +26,10 @@ class LRScheduler {
   /// The rates now in the optimiser, one per group.
   std::vector<double> get_last_lr() const;
   int64_t last_epoch() const { return epoch_; }
+  const Optimizer& optimizer() const { return optimizer_; }
 
   virtual std::map<std::string, double> state_dict() const;
-  /// FormatError, before anything changes, if an entry is missing or unknown.
+  /// FormatError, before anything changes, if an entry is missing or unknown, not finite, or a step that is no count.
   virtual void load_state_dict(const std::map<std::string, double>& state);
 
  protected:
@@ -210,7 +211,8 @@ class CyclicLR : public LRScheduler {
   CyclicOptions options_;
 };
 
-/// One schedule after the other: schedule i + 1 begins, at its own step 0, at milestones[i].
+/// One schedule after the other: schedule i + 1 begins, at its own step 0, at milestones[i]. ValueError unless all are
+/// of this optimiser.
 class SequentialLR : public LRScheduler {
  public:
   SequentialLR(Optimizer& optimizer, std::vector<std::shared_ptr<LRScheduler>> schedulers,

@@ -3,6 +3,7 @@
 #include <tantu/autograd/ops/creation.h>
 #include <tantu/autograd/tape.h>
 
+#include <algorithm>
 #include <charconv>
 
 namespace tantu::optim {
@@ -21,8 +22,12 @@ double ParamGroup::operator[](const std::string& name) const {
   return const_cast<ParamGroup&>(*this)[name];
 }
 
-Optimizer::Optimizer(const char* name, TensorList params, std::map<std::string, double> defaults)
-    : name_(name), defaults_(std::move(defaults)) {
+Optimizer::Optimizer(const char* name, TensorList params, std::map<std::string, double> defaults,
+                     std::vector<std::string> state_tensors, std::vector<std::string> state_numbers)
+    : name_(name),
+      defaults_(std::move(defaults)),
+      state_tensors_(std::move(state_tensors)),
+      state_numbers_(std::move(state_numbers)) {
   TANTU_CHECK(!params.empty(), ValueError, "{}: optimizer got an empty parameter list", name_);
   add_param_group({std::move(params), {}});
 }
@@ -134,6 +139,10 @@ void Optimizer::load_state_dict(const OptimizerState& state) {
       value = found->second;
       numbers.erase(found);
     }
+  const auto check_known = [&](const std::vector<std::string>& names, const std::string& name, const std::string& key) {
+    TANTU_CHECK(std::find(names.begin(), names.end(), name) != names.end(), FormatError,
+                "{}: load_state_dict: unknown entry \"{}\"", name_, key);
+  };
   const auto state_of = [&](const std::string& key, size_t index) -> State& {
     TANTU_CHECK(index < params.size(), FormatError, "{}: load_state_dict: \"{}\" is beyond the {} parameters", name_,
                 key, params.size());
@@ -142,12 +151,17 @@ void Optimizer::load_state_dict(const OptimizerState& state) {
   for (const auto& [key, value] : numbers) {
     const auto [index, name] = split_key(name_, key);
     State& s = state_of(key, index);
-    if (name == "step") s.step = value;
-    else s.numbers[name] = value;
+    if (name == "step") {
+      s.step = value;
+      continue;
+    }
+    check_known(state_numbers_, name, key);
+    s.numbers[name] = value;
   }
   for (const auto& [key, t] : state.tensors) {
     const auto [index, name] = split_key(name_, key);
     State& s = state_of(key, index);
+    check_known(state_tensors_, name, key);
     const Tensor& p = *params[index];
     TANTU_CHECK(t.sizes() == p.sizes(), FormatError, "{}: load_state_dict: \"{}\" has shape {}, its parameter {}",
                 name_, key, t.sizes(), p.sizes());

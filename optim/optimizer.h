@@ -53,8 +53,9 @@ class Optimizer {
   void load_state_dict(const OptimizerState& state);
 
  protected:
-  /// The settings every group starts with, and the names of the state tensors of this class.
-  Optimizer(const char* name, TensorList params, std::map<std::string, double> defaults);
+  /// The settings every group starts with, and the names of what this class keeps for a parameter beside its step.
+  Optimizer(const char* name, TensorList params, std::map<std::string, double> defaults,
+            std::vector<std::string> state_tensors, std::vector<std::string> state_numbers = {});
 
   struct State {
     double step = 0;
@@ -77,6 +78,7 @@ class Optimizer {
 
   const char* name_;
   std::map<std::string, double> defaults_;
+  std::vector<std::string> state_tensors_, state_numbers_;
   std::vector<ParamGroup> groups_;
   std::unordered_map<TensorImpl*, State> states_;
 };

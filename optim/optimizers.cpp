@@ -53,7 +53,8 @@ SGD::SGD(TensorList params, const SGDOptions& o)
                  {"dampening", o.dampening},
                  {"weight_decay", o.weight_decay},
                  {"nesterov", o.nesterov},
-                 {"maximize", o.maximize}}) {
+                 {"maximize", o.maximize}},
+                {"momentum_buffer"}) {
   check_setting("SGD", "learning rate", o.lr, o.lr >= 0);
   check_setting("SGD", "momentum value", o.momentum, o.momentum >= 0);
   check_setting("SGD", "weight_decay value", o.weight_decay, o.weight_decay >= 0);
@@ -76,9 +77,10 @@ void SGD::update(const ParamGroup& group, std::vector<Item>& items) {
 }
 
 Adam::Adam(const char* name, TensorList params, const AdamOptions& o, bool decoupled)
-    : Optimizer(name, std::move(params),
-                checked_betas(name, o.lr, o.betas, o.eps, o.weight_decay,
-                              {{"amsgrad", o.amsgrad}, {"maximize", o.maximize}})),
+    : Optimizer(
+          name, std::move(params),
+          checked_betas(name, o.lr, o.betas, o.eps, o.weight_decay, {{"amsgrad", o.amsgrad}, {"maximize", o.maximize}}),
+          {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"}),
       decoupled_(decoupled) {}
 
 Adam::Adam(TensorList params, const AdamOptions& options) : Adam("Adam", std::move(params), options, false) {}
@@ -111,7 +113,8 @@ RMSprop::RMSprop(TensorList params, const RMSpropOptions& o)
                  {"weight_decay", o.weight_decay},
                  {"momentum", o.momentum},
                  {"centered", o.centered},
-                 {"maximize", o.maximize}}) {
+                 {"maximize", o.maximize}},
+                {"square_avg", "grad_avg", "momentum_buffer"}) {
   check_setting("RMSprop", "learning rate", o.lr, o.lr >= 0);
   check_setting("RMSprop", "epsilon value", o.eps, o.eps >= 0);
   check_setting("RMSprop", "momentum value", o.momentum, o.momentum >= 0);
@@ -140,7 +143,8 @@ Adagrad::Adagrad(TensorList params, const AdagradOptions& o)
                  {"weight_decay", o.weight_decay},
                  {"initial_accumulator_value", o.initial_accumulator_value},
                  {"eps", o.eps},
-                 {"maximize", o.maximize}}) {
+                 {"maximize", o.maximize}},
+                {"sum"}) {
   check_setting("Adagrad", "learning rate", o.lr, o.lr >= 0);
   check_setting("Adagrad", "lr_decay value", o.lr_decay, o.lr_decay >= 0);
   check_setting("Adagrad", "weight_decay value", o.weight_decay, o.weight_decay >= 0);
@@ -161,7 +165,8 @@ void Adagrad::update(const ParamGroup& group, std::vector<Item>& items) {
 Adadelta::Adadelta(TensorList params, const AdadeltaOptions& o)
     : Optimizer(
           "Adadelta", std::move(params),
-          {{"lr", o.lr}, {"rho", o.rho}, {"eps", o.eps}, {"weight_decay", o.weight_decay}, {"maximize", o.maximize}}) {
+          {{"lr", o.lr}, {"rho", o.rho}, {"eps", o.eps}, {"weight_decay", o.weight_decay}, {"maximize", o.maximize}},
+          {"square_avg", "acc_delta"}) {
   check_setting("Adadelta", "learning rate", o.lr, o.lr >= 0);
   check_setting("Adadelta", "rho value", o.rho, o.rho >= 0 && o.rho <= 1);
   check_setting("Adadelta", "epsilon value", o.eps, o.eps >= 0);
@@ -179,7 +184,8 @@ void Adadelta::update(const ParamGroup& group, std::vector<Item>& items) {
 
 Adamax::Adamax(TensorList params, const AdamaxOptions& o)
     : Optimizer("Adamax", std::move(params),
-                checked_betas("Adamax", o.lr, o.betas, o.eps, o.weight_decay, {{"maximize", o.maximize}})) {}
+                checked_betas("Adamax", o.lr, o.betas, o.eps, o.weight_decay, {{"maximize", o.maximize}}),
+                {"exp_avg", "exp_inf"}) {}
 
 void Adamax::update(const ParamGroup& group, std::vector<Item>& items) {
   for (auto& [state, p, g] : items) {
@@ -193,7 +199,8 @@ void Adamax::update(const ParamGroup& group, std::vector<Item>& items) {
 
 NAdam::NAdam(TensorList params, const NAdamOptions& o)
     : Optimizer("NAdam", std::move(params),
-                checked_betas("NAdam", o.lr, o.betas, o.eps, o.weight_decay, {{"momentum_decay", o.momentum_decay}})) {
+                checked_betas("NAdam", o.lr, o.betas, o.eps, o.weight_decay, {{"momentum_decay", o.momentum_decay}}),
+                {"exp_avg", "exp_avg_sq"}, {"mu_product"}) {
   check_setting("NAdam", "momentum_decay value", o.momentum_decay, o.momentum_decay >= 0);
 }
 

@@ -83,7 +83,7 @@ Tensor& Tensor::copy_(const Tensor& source, Site at) {
               "copy_: a source of shape {} does not broadcast to {}", source.sizes(), sizes());
   const Tensor from = source.sizes() == sizes() ? source : source.detach().expand(sizes());
   if (impl_ == source.ref()) return *this;
-  const Tensor apart = apart_from("copy", *this, from);
+  const Tensor apart = apart_from("copy_", *this, from);
   copy_values("copy_", apart.defined() ? apart : from, *this);
   if (tape::wants(*this, source) && is_floating(dtype()))
     tape::record_inplace("CopyBackwards", *this, {*this, source}, {},
@@ -134,7 +134,7 @@ std::vector<T> Tensor::to_vector(Site at) const {
   tape::Op op("to_vector", at);
   const Tensor host = detach().cpu().to(dtype_of<T>).contiguous();
   const T* data = host.data_ptr<T>();
-  return std::vector<T>(data, data + host.numel());
+  return in_host_memory("to_vector", [&] { return std::vector<T>(data, data + host.numel()); });
 }
 template std::vector<float> Tensor::to_vector(Site) const;
 template std::vector<double> Tensor::to_vector(Site) const;

@@ -15,6 +15,7 @@ Tensor with_grad(Tensor t, const TensorOptions& options) {
 }
 
 Tensor filled(const char* op, const Shape& sizes, Scalar value, DType dtype, const TensorOptions& options) {
+  value.checked(op, dtype);
   Tensor y = make_tensor(op, sizes, dtype, options.device);
   on_device(y.device(), op, [&](auto& ctx) { fill(ctx, y.out(), value); });
   return with_grad(y, options);
@@ -70,6 +71,23 @@ Tensor generated(const char* op, const Shape& sizes, DType dtype, const TensorOp
   return with_grad(options.device.is_cpu() ? y : y.to(options.device), options);
 }
 
+// A number of a list, as an element of `dtype`: PyTorch lets it become infinite there, but not wrap.
+Scalar element(Scalar s, DType dtype) {
+  return is_integral(dtype) ? s.checked("tensor", dtype) : s;
+}
+
+// Counted from the nearer end, so that the last value is `last` itself, and rounded as PyTorch's loop rounds: in T (the
+// half types in float, integers in double), each product and sum once.
+template <class T>
+void fill_linspace(T* data, Scalar first, Scalar last, int64_t steps) {
+  using S = std::conditional_t<std::is_integral_v<T>, double, std::conditional_t<sizeof(T) == 2, float, T>>;
+  const S start = static_cast<S>(scalar_as<T>(first)), end = static_cast<S>(scalar_as<T>(last));
+  const S step = steps > 1 ? (end - start) / static_cast<S>(steps - 1) : S(0);
+  for (int64_t i = 0; i < steps; ++i)
+    data[i] = static_cast<T>(i < steps / 2 || steps == 1 ? std::fma(step, static_cast<S>(i), start)
+                                                         : std::fma(step, static_cast<S>(i + 1 - steps), end));
+}
+
 }  // namespace
 
 Tensor tensor(const NestedList& values, const TensorOptions& options, Site at) {
@@ -80,19 +98,20 @@ Tensor tensor(const NestedList& values, const TensorOptions& options, Site at) {
     if (level->items().empty()) break;
   }
   std::vector<Scalar> flat;
-  flatten(values, 0, sizes, flat);
-  DType dtype = flat.empty() ? kFloat32 : kBool;
-  for (const Scalar& s : flat) dtype = promote_types(dtype, s.dtype());
-  return generated("tensor", sizes, options.dtype.value_or(dtype), options,
-                   [&](int64_t i) { return flat[static_cast<size_t>(i)]; });
+  in_host_memory("tensor", [&] { flatten(values, 0, sizes, flat); });
+  DType promoted = flat.empty() ? kFloat32 : kBool;
+  for (const Scalar& s : flat) promoted = promote_types(promoted, s.dtype());
+  const DType dtype = options.dtype.value_or(promoted);
+  return generated("tensor", sizes, dtype, options,
+                   [&](int64_t i) { return element(flat[static_cast<size_t>(i)], dtype); });
 }
 
 template <class T>
 Tensor tensor(const std::vector<T>& values, const TensorOptions& options, Site at) {
   tape::Op op("tensor", at);
-  const DType dtype = std::is_floating_point_v<T> ? kFloat32 : dtype_of<T>;
-  return generated("tensor", {static_cast<int64_t>(values.size())}, options.dtype.value_or(dtype), options,
-                   [&](int64_t i) { return Scalar(static_cast<T>(values[static_cast<size_t>(i)])); });
+  const DType dtype = options.dtype.value_or(std::is_floating_point_v<T> ? kFloat32 : dtype_of<T>);
+  return generated("tensor", {static_cast<int64_t>(values.size())}, dtype, options,
+                   [&](int64_t i) { return element(Scalar(static_cast<T>(values[static_cast<size_t>(i)])), dtype); });
 }
 template Tensor tensor(const std::vector<float>&, const TensorOptions&, Site);
 template Tensor tensor(const std::vector<double>&, const TensorOptions&, Site);
@@ -182,12 +201,14 @@ Tensor arange(Scalar end, const TensorOptions& options, Site at) {
 Tensor linspace(double start, double end, int64_t steps, const TensorOptions& options, Site at) {
   tape::Op op("linspace", at);
   TANTU_CHECK(steps >= 0, ValueError, "linspace: number of steps must be non-negative, but got {}", steps);
-  const double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
-  // Counted from both ends, as PyTorch does, so that the last value is `end` itself.
-  return generated("linspace", {steps}, options.dtype.value_or(kFloat32), options, [&](int64_t i) {
-    return Scalar(i < steps / 2 || steps == 1 ? start + step * static_cast<double>(i)
-                                              : end - step * static_cast<double>(steps - 1 - i));
+  const DType dtype = options.dtype.value_or(kFloat32);
+  TANTU_CHECK(dtype != kBool, DTypeError, "linspace: not implemented for bool");
+  const Scalar first = Scalar(start).checked("linspace", dtype), last = Scalar(end).checked("linspace", dtype);
+  Tensor y = make_tensor("linspace", {steps}, dtype, kCPU);
+  visit_dtype(dtype, [&]<class T>(Tag<T>) {
+    if constexpr (!std::is_same_v<T, bool>) fill_linspace(y.data_ptr<T>(), first, last, steps);
   });
+  return with_grad(options.device.is_cpu() ? y : y.to(options.device), options);
 }
 
 Tensor eye(int64_t n, std::optional<int64_t> m, const TensorOptions& options, Site at) {
@@ -200,8 +221,12 @@ Tensor eye(int64_t n, std::optional<int64_t> m, const TensorOptions& options, Si
 
 Tensor& Tensor::fill_(const Operand& value, Site at) {
   tape::Op op("fill_", at);
-  tape::check_inplace("fill_", *this);
-  const Scalar s = value.is_tensor() ? value.tensor().item_scalar(at) : value.scalar();
+  tape::check_inplace("fill_", *this, true);
+  TANTU_CHECK(!value.is_tensor() || value.tensor().dim() == 0, ShapeError,
+              "fill_: fill_ only supports 0-dimension value tensor but got tensor with {} dimensions.",
+              value.tensor().dim());
+  const Scalar s = (value.is_tensor() ? value.tensor().to(dtype()).item_scalar(at) : value.scalar());
+  s.checked("fill_", dtype());
   on_device(device(), "fill_", [&](auto& ctx) { fill(ctx, out(), s); });
   if (tape::wants(*this))
     tape::record_inplace("FillBackward0", *this, {*this}, {},

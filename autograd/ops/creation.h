@@ -14,6 +14,7 @@ class NestedList {
   NestedList(float v) : scalar_(v) {}
   NestedList(int v) : scalar_(v) {}
   NestedList(int64_t v) : scalar_(v) {}
+  NestedList(long long v) : scalar_(v) {}
   NestedList(bool v) : scalar_(v) {}
   NestedList(std::initializer_list<NestedList> items) : is_list_(true), scalar_(0), items_(items) {}
 
@@ -28,10 +29,11 @@ class NestedList {
 };
 
 /// A tensor of the values in braces: float32 if one of them is floating, else int64, or bool if all are bools.
-/// ShapeError when rows differ in length.
+/// ShapeError when rows differ in length. As in PyTorch, a value too large for a floating dtype becomes infinite, one
+/// that an integer dtype cannot hold is a ValueError (`Scalar::checked`).
 Tensor tensor(const NestedList& values, const TensorOptions& options = {}, Site at = Site::here());
 /// A one-dimensional tensor of a vector's values (dtype float32 for float and double unless told, else the vector's
-/// own).
+/// own). ValueError as above.
 template <class T>
 Tensor tensor(const std::vector<T>& values, const TensorOptions& options = {}, Site at = Site::here());
 
@@ -53,15 +55,17 @@ Tensor zeros_like(const Tensor& x, Site at = Site::here());
 Tensor ones(const Shape& sizes, const TensorOptions& options = {}, Site at = Site::here());
 /// Ones in x's shape, dtype and place.
 Tensor ones_like(const Tensor& x, Site at = Site::here());
-/// Every element `value`; the dtype is the value's unless given.
+/// Every element `value`; the dtype is the value's unless given. ValueError if it cannot hold the value
+/// (`Scalar::checked`).
 Tensor full(const Shape& sizes, Scalar value, const TensorOptions& options = {}, Site at = Site::here());
-/// Every element `value`, in x's shape, dtype and place.
+/// Every element `value`, in x's shape, dtype and place. ValueError as above.
 Tensor full_like(const Tensor& x, Scalar value, Site at = Site::here());
 
 /// [start, end) in steps: ceil((end - start) / step) values; int64 when all three are integers.
 Tensor arange(Scalar start, Scalar end, Scalar step = 1, const TensorOptions& options = {}, Site at = Site::here());
 Tensor arange(Scalar end, const TensorOptions& options = {}, Site at = Site::here());
-/// `steps` values from start to end, both included.
+/// `steps` values from start to end, both included; in the dtype's own arithmetic, counted from the nearer end.
+/// ValueError if the dtype cannot hold an end; DTypeError for bool.
 Tensor linspace(double start, double end, int64_t steps, const TensorOptions& options = {}, Site at = Site::here());
 /// The identity matrix (n, m); m = n when absent.
 Tensor eye(int64_t n, std::optional<int64_t> m = {}, const TensorOptions& options = {}, Site at = Site::here());

@@ -70,9 +70,10 @@ Tensor gradient_expression(const Tensor& g, const Tensor& x, const Tensor& targe
   return scale * (x.softmax(dim) * q.sum(dim, true) - q);
 }
 
-Tensor class_loss(const Tensor& x, const Tensor& target, const Tensor& weight, const ClassLoss& rule,
+Tensor class_loss(const Tensor& x, const Tensor& given, const Tensor& weight, const ClassLoss& rule,
                   const char* grad_name) {
   const Shape positions = without_classes(x);
+  const Tensor target = x.dim() == 1 && given.sizes() == Shape{1} ? given.view({}) : given;  // as PyTorch allows
   TANTU_CHECK(target.sizes() == positions, ShapeError, "{}: Expected target size {}, got {} (the input's is {})",
               rule.op, positions, target.sizes(), x.sizes());
   Tensor loss = make_tensor(rule.op, rule.reduction == Reduction::None ? positions : Shape(), x.dtype(), x.device());
@@ -116,6 +117,8 @@ void check_classes(const ClassLoss& rule, const Tensor& target) {
 Tensor soft_cross_entropy(const Tensor& input, const Tensor& target, const Tensor& weight, const ClassLoss& rule) {
   TANTU_CHECK(is_floating(target.dtype()), DTypeError,
               "{}: Expected floating point type for target with class probabilities, got {}", rule.op, target.dtype());
+  TANTU_CHECK(rule.ignore_index < 0, ValueError, "{}: ignore_index is not supported for floating point target (got {})",
+              rule.op, rule.ignore_index);
   const Tensor x = is_half(input.dtype()) ? input.to(kFloat32) : input;
   const int dim = class_dim(x);
   const int64_t classes = x.size(dim);

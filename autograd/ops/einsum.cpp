@@ -38,8 +38,11 @@ struct Equation {
 
   explicit Equation(std::string_view text) {
     std::string packed;
-    for (char c : text)
-      if (c != ' ') packed += c;
+    for (size_t i = 0; i < text.size(); ++i) {
+      TANTU_CHECK(text[i] != '.' || i == 0 || text[i - 1] != ' ' || packed.empty() || packed.back() != '.', ValueError,
+                  "einsum: found '.' that is not part of any ellipsis in \"{}\"", text);
+      if (text[i] != ' ') packed += text[i];
+    }
     const size_t arrow = packed.find("->");
     if (arrow != std::string::npos) result = packed.substr(arrow + 2);
     const std::string left = packed.substr(0, arrow);

@@ -26,8 +26,9 @@ Tensor as_vector(const Tensor& t) {
 }
 
 // index[n, m, …] walks dimension `dim` of x; its other coordinates are x's.
-IndexPlan pointwise_plan(const char* op, const Tensor& x, int dim, const Tensor& index) {
+IndexPlan pointwise_plan(const char* op, const Tensor& x, int dim, const Tensor& index, bool wraps = false) {
   IndexPlan plan{.op = op, .sizes = index.sizes(), .base = x.strides()};
+  plan.wraps = wraps;
   plan.base[dim] = 0;
   plan.add(index.in(), x.sizes()[dim], x.strides()[dim], dim);
   return plan;
@@ -116,6 +117,37 @@ Tensor& scatter_write(const char* op, const char* grad_name, Tensor& x, int64_t 
   return x;
 }
 
+// `gather`, under the name of the operation that needs it; with `wraps` negative positions count from the end.
+Tensor gathered(const char* op, const Tensor& x, int d, const Tensor& index, bool wraps) {
+  const Tensor from = as_vector(x), i = as_vector(index);
+  if (index.numel() > 0) {
+    TANTU_CHECK(i.dim() == from.dim(), ShapeError,
+                "{}: Index tensor must have the same number of dimensions as input tensor, but got {} and {}", op,
+                index.sizes(), x.sizes());
+    TANTU_CHECK(no_larger(i.sizes(), from.sizes(), d), ShapeError,
+                "{}: Size does not match, expected index {} to be no larger than self {} apart from dimension {}", op,
+                i.sizes(), from.sizes(), d);
+  }
+  Tensor y = make_tensor(op, index.sizes(), x.dtype(), x.device());
+  if (index.numel() > 0) {
+    const IndexPlan plan = pointwise_plan(op, from, d, i, wraps);
+    ConstView cells = from.in();
+    View out = y.out();
+    out.sizes = i.sizes();
+    out.strides = contiguous_strides(i.sizes());
+    on_device(x.device(), op, [&](auto& ctx) { index_take(ctx, plan, cell(cells), out); });
+  }
+  if (tape::wants(x)) {
+    const Tensor from_start = wraps ? where(index < 0, index + from.sizes()[d], index) : index;
+    tape::record("GatherBackward0", {&y}, {x}, {tape::Saved(from_start)}, [d, sizes = x.sizes()](tape::Backward& b) {
+      const Tensor g = b.grad();
+      Tensor whole = zeros(sizes, {.dtype = g.dtype(), .device = g.device()});
+      return TensorList{scatter_add_(whole, d, b.saved(0), g)};
+    });
+  }
+  return y;
+}
+
 }  // namespace
 
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index, Site at) {
@@ -160,7 +192,7 @@ Tensor& index_add_(Tensor& x, int64_t dim, const Tensor& index, const Tensor& so
               d < parts.dim() ? parts.sizes()[d] : 0, d);
   Shape expected = sizes;
   expected[d] = rows.numel();
-  TANTU_CHECK(parts.sizes() == expected, ShapeError,
+  TANTU_CHECK(parts.sizes() == expected && x.dim() == source.dim(), ShapeError,
               "index_add_: source tensor shape must match self tensor shape, excluding the specified dimension. Got "
               "self.shape = {} "
               "source.shape = {}",
@@ -195,31 +227,7 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& index, Site at) {
   tape::Op op("gather", at);
   const int d = wrap_dim("gather", dim, x.sizes().size());
   check_index("gather", x, index);
-  const Tensor from = as_vector(x), i = as_vector(index);
-  if (index.numel() > 0) {
-    TANTU_CHECK(i.dim() == from.dim(), ShapeError,
-                "gather: Index tensor must have the same number of dimensions as input tensor, but got {} and {}",
-                index.sizes(), x.sizes());
-    TANTU_CHECK(no_larger(i.sizes(), from.sizes(), d), ShapeError,
-                "gather: Size does not match, expected index {} to be no larger than self {} apart from dimension {}",
-                i.sizes(), from.sizes(), d);
-  }
-  Tensor y = make_tensor("gather", index.sizes(), x.dtype(), x.device());
-  if (index.numel() > 0) {
-    const IndexPlan plan = pointwise_plan("gather", from, d, i);
-    ConstView cells = from.in();
-    View out = y.out();
-    out.sizes = i.sizes();
-    out.strides = contiguous_strides(i.sizes());
-    on_device(x.device(), "gather", [&](auto& ctx) { index_take(ctx, plan, cell(cells), out); });
-  }
-  if (tape::wants(x))
-    tape::record("GatherBackward0", {&y}, {x}, {tape::Saved(index)}, [d, sizes = x.sizes()](tape::Backward& b) {
-      const Tensor g = b.grad();
-      Tensor whole = zeros(sizes, {.dtype = g.dtype(), .device = g.device()});
-      return TensorList{scatter_add_(whole, d, b.saved(0), g)};
-    });
-  return y;
+  return gathered("gather", x, d, index, false);
 }
 
 Tensor take_along_dim(const Tensor& x, const Tensor& index, int64_t dim, Site at) {
@@ -238,9 +246,7 @@ Tensor take_along_dim(const Tensor& x, const Tensor& index, int64_t dim, Site at
     whole[d] = x.sizes()[d];
     picked[d] = index.sizes()[d];
   }
-  const int64_t n = x.dim() > 0 ? x.sizes()[d] : 1;
-  const Tensor from_end = index + n;
-  return gather(expand(x, whole), d, expand(where(index < 0, from_end, index), picked));
+  return gathered("take_along_dim", expand(x, whole), d, expand(index, picked), true);
 }
 
 Tensor take_along_dim(const Tensor& x, const Tensor& index, Site at) {
@@ -251,7 +257,8 @@ Tensor take_along_dim(const Tensor& x, const Tensor& index, Site at) {
 Tensor& scatter_(Tensor& x, int64_t dim, const Tensor& index, const Operand& source, Site at) {
   tape::Op op("scatter_", at);
   if (source.is_tensor()) return scatter_write("scatter_", "ScatterBackward0", x, dim, index, source.tensor(), false);
-  const Tensor value = full({}, source.scalar(), {.dtype = x.dtype(), .device = x.device()});
+  const Scalar number = source.scalar().checked("scatter_", x.dtype());
+  const Tensor value = full({}, number, {.dtype = x.dtype(), .device = x.device()});
   return scatter_write("scatter_", "ScatterBackward1", x, dim, index, value.expand(index.sizes()), false);
 }
 
@@ -278,7 +285,7 @@ Tensor one_hot(const Tensor& x, std::optional<int64_t> num_classes, Site at) {
               "one_hot: one_hot is only applicable to index tensor of type int64, but got {}", x.dtype());
   TANTU_CHECK(!num_classes || *num_classes >= 0, ValueError, "one_hot: num_classes must not be negative, but got {}",
               *num_classes);
-  TANTU_CHECK(num_classes || x.numel() > 0, ShapeError,
+  TANTU_CHECK(num_classes.value_or(0) > 0 || x.numel() > 0, ShapeError,
               "one_hot: Can not infer total number of classes from empty tensor.");
   int64_t smallest = 0, largest = -1;
   if (x.numel() > 0) {
@@ -291,6 +298,7 @@ Tensor one_hot(const Tensor& x, std::optional<int64_t> num_classes, Site at) {
               classes, largest);
   Shape sizes = x.sizes();
   sizes.push_back(classes);
+  checked_numel("one_hot", sizes);
   Tensor y = zeros(sizes, {.dtype = kInt64, .device = x.device()});
   return scatter_(y, -1, x.unsqueeze(-1), 1);
 }

@@ -141,7 +141,8 @@ Tensor& index_put_(Tensor& x, const IndexList& indices, const Operand& value, bo
   } else if (value.is_tensor()) {
     put(s.view, s.picks, trimmed(value.tensor(), PickPlan("index_put_", s.view, s.picks).result.size()), accumulate);
   } else {
-    put(s.view, s.picks, full({}, value.scalar(), {.dtype = x.dtype(), .device = x.device()}), accumulate);
+    const Scalar number = value.scalar().checked("index_put_", x.dtype());
+    put(s.view, s.picks, full({}, number, {.dtype = x.dtype(), .device = x.device()}), accumulate);
   }
   return x;
 }

@@ -49,7 +49,7 @@ Shape joined_shape(const TensorList& tensors, int64_t dim, int& d, std::vector<i
     if (is_skipped(*first)) first = &tensors[i];
   }
   Shape sizes = first->sizes();
-  d = wrap_dim("cat", dim, sizes.size());
+  d = is_skipped(*first) ? 0 : wrap_dim("cat", dim, sizes.size());  // nothing to join: any dim will do
   sizes[d] = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];

@@ -57,7 +57,7 @@ Tensor scaled(const Tensor& g, double factor) {
 }
 
 // beta * input + alpha * a b, recorded as one operation; matrices (rank 2) or batches (rank 3, one side's batch may be
-// 1).
+// 1). As in PyTorch, integers take the whole part of alpha and beta, and matrices with alpha = 0 are not read.
 Tensor product(const char* op, const char* grad_name, Factor a, Factor b, const Tensor& input = {}, Scale scale = {}) {
   const int64_t batch = a.batch() == 1 ? b.batch() : a.batch();
   const bool is_batch = a.t.dim() == 3 || b.t.dim() == 3;
@@ -69,7 +69,9 @@ Tensor product(const char* op, const char* grad_name, Factor a, Factor b, const 
       View view = y.out();
       view.sizes = {batch, a.rows(), b.columns()};
       view.strides = contiguous_strides(view.sizes);
-      matmul(ctx, a.view(batch), b.view(batch), view, scale.alpha, scale.beta);
+      ConstView left = a.view(batch), right = b.view(batch);
+      if (scale.alpha == 0 && !is_batch) left.sizes[2] = right.sizes[1] = 0;
+      matmul(ctx, left, right, view, scale.alpha, scale.beta);
     });
   if (tape::wants(a.t, b.t, input))
     tape::record(grad_name, {&y}, {a.t, b.t, input}, {tape::Saved(a.t), tape::Saved(b.t)},
@@ -99,8 +101,6 @@ Tensor add_product(const char* op, const char* grad_name, const Tensor& input, c
   check_rank(op, rank == 2 ? "mat2" : "batch2", b, rank);
   TANTU_CHECK(a.size(-1) == b.size(-2) && (rank == 2 || a.size(0) == b.size(0)), ShapeError,
               "{}: mat1 and mat2 shapes cannot be multiplied ({} and {})", op, a.sizes(), b.sizes());
-  TANTU_CHECK(is_floating(a.dtype()) || !(beta.is_floating() || alpha.is_floating()), DTypeError,
-              "{}: for integral input tensors, argument alpha and beta must not be floating point numbers", op);
   Shape out = a.sizes();
   out[rank - 1] = b.size(-1);
   TANTU_CHECK(broadcast_shapes(op, input.sizes(), out) == out, ShapeError,
@@ -167,6 +167,7 @@ Tensor outer(const Tensor& a, const Tensor& b, Site at) {
   tape::Op op("outer", at);
   check_rank("outer", "self", a, 1);
   check_rank("outer", "vec2", b, 1);
+  checked_numel("outer", {a.numel(), b.numel()});
   return mul(a.unsqueeze(1), b);
 }
 
@@ -192,15 +193,15 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Site at
               x.sizes(), weight.sizes());
   const bool one = weight.dim() == 1;
   const int64_t features = one ? 1 : weight.size(0);
-  TANTU_CHECK(!bias.defined() || bias.numel() == 1 || (!one && bias.dim() == 1 && bias.size(0) == features), ShapeError,
-              "linear: bias of shape {} does not fit {} output features", bias.sizes(), features);
+  Shape out = without_last(x.sizes());
+  if (!one) out.push_back(features);
+  TANTU_CHECK(!bias.defined() || broadcast_shapes("linear", out, bias.sizes()) == out, ShapeError,
+              "linear: bias of shape {} does not fit an output of shape {}", bias.sizes(), out);
+  if (bias.defined() && bias.dim() > 1) return add(linear(x, weight), bias);
   const Tensor w = one ? weight.unsqueeze(0) : weight;
   const Tensor y = product("linear", bias.defined() ? "AddmmBackward0" : "MmBackward0", {as_rows(x)}, {w, true}, bias,
                            {bias.defined() ? 1.0 : 0.0, 1});
-  if (x.dim() == 2 && !one) return y;
-  Shape out = without_last(x.sizes());
-  if (!one) out.push_back(features);
-  return y.view(out);
+  return x.dim() == 2 && !one ? y : y.view(out);
 }
 
 Tensor matmul(const Tensor& a, const Tensor& b, Site at) {

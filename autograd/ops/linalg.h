@@ -24,13 +24,13 @@ Tensor dot(const Tensor& a, const Tensor& b, Site at = Site::here());
 /// (m), (n) → (m,n): every product.
 Tensor outer(const Tensor& a, const Tensor& b, Site at = Site::here());
 /// beta * input + alpha * (a · b), (m,k)·(k,n); input broadcasts to (m,n). With beta == 0 input's values do not count,
-/// NaN included.
+/// NaN included; with alpha == 0 those of a and b do not. Integers take the whole part of alpha and beta.
 Tensor addmm(const Tensor& input, const Tensor& a, const Tensor& b, Scalar beta = 1, Scalar alpha = 1,
              Site at = Site::here());
-/// The same for each of a batch: (b,m,k)·(b,k,n).
+/// The same for each of a batch, (b,m,k)·(b,k,n), but a and b always count.
 Tensor baddbmm(const Tensor& input, const Tensor& a, const Tensor& b, Scalar beta = 1, Scalar alpha = 1,
                Site at = Site::here());
-/// x · weightᵀ + bias: x (…, in), weight (out, in) or (in), bias (out), () or undefined → (…, out). One matrix product
+/// x · weightᵀ + bias: x (…, in), weight (out, in) or (in), bias undefined or broadcast to (…, out). One matrix product
 /// forward and one for each gradient asked for; contiguous operands are not copied.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, Site at = Site::here());
 

@@ -68,11 +68,11 @@ Tensor clamped_log(const Tensor& x) {
   return log(x).clamp(-100, {});
 }
 
-void check_probabilities(const Tensor& x) {
+void check_probabilities(const char* argument, const Tensor& x) {
   NoGradGuard unrecorded;
   const Tensor inside = x.ge(0) * x.le(1);
   TANTU_CHECK(inside.all().item<bool>(), ValueError,
-              "binary_cross_entropy: all elements of input should be between 0 and 1");
+              "binary_cross_entropy: all elements of {} should be between 0 and 1", argument);
 }
 
 // -(t log x + (1 - t) log(1 - x)). The derivative divides by x (1 - x), kept away from 0.
@@ -101,7 +101,8 @@ Tensor distance(const Tensor& a, const Tensor& b, const TripletMarginOptions& op
 
 Tensor mse_loss(const Tensor& input, const Tensor& target, const LossOptions& options, Site at) {
   const Loss loss("mse_loss", at, options.reduction, input, target);
-  return loss.reduce(square(loss.input - loss.target));
+  const auto number = [](const Tensor& t) { return t.dtype() == kBool ? t.to(kFloat32) : t; };
+  return loss.reduce(square(number(loss.input) - number(loss.target)));
 }
 
 Tensor l1_loss(const Tensor& input, const Tensor& target, const LossOptions& options, Site at) {
@@ -130,7 +131,11 @@ Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Bin
   TANTU_CHECK(input.sizes() == target.sizes(), ShapeError,
               "binary_cross_entropy: Using a target size ({}) that is different to the input size ({}) is not allowed",
               target.sizes(), input.sizes());
-  check_probabilities(input);
+  TANTU_CHECK(target.dtype() == input.dtype(), DTypeError,
+              "binary_cross_entropy: the target must have the input's dtype {}, but it is {}", input.dtype(),
+              target.dtype());
+  check_probabilities("input", input);
+  check_probabilities("target", target);
   const Tensor terms = binary_entropy(loss.input, loss.target);
   return loss.reduce(options.weight.defined() ? terms * wide(options.weight) : terms);
 }
@@ -156,12 +161,10 @@ Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& targe
 Tensor kl_div(const Tensor& input, const Tensor& target, const KlDivOptions& options, Site at) {
   const bool batch = options.reduction == "batchmean";
   const Loss loss("kl_div", at, batch ? "sum" : options.reduction, input, target);
-  TANTU_CHECK(!batch || input.dim() > 0, ShapeError,
-              "kl_div: batchmean needs an input with a batch dimension, but got a 0-dim tensor");
   const Tensor &x = loss.input, &t = loss.target;
   const Tensor terms = options.log_target ? exp(t) * (t - x) : where(t == 0, 0, t * log(t)) - t * x;
   const Tensor total = loss.reduce(terms);
-  return batch ? total / input.size(0) : total;
+  return batch && input.dim() > 0 ? total / input.size(0) : total;
 }
 
 Tensor hinge_embedding_loss(const Tensor& input, const Tensor& target, const MarginOptions& options, Site at) {

@@ -7,37 +7,19 @@
 #include <tantu/kernels/copy.h>
 #include <tantu/kernels/nonzero.h>
 
-#include <cmath>
 #include <numeric>
 
 namespace tantu {
 
 namespace {
 
-double largest(DType t) {
-  switch (t) {
-    case DType::Float16: return 65504;
-    case DType::BFloat16: return 3.3895313892515355e38;
-    case DType::Float32: return 3.4028234663852886e38;
-    case DType::UInt8: return 255;
-    case DType::Int32: return 2147483647;
-    case DType::Int64: return 9223372036854775807.0;
-    default: return std::numeric_limits<double>::max();
-  }
-}
-
 // The value as a 0-dim tensor of x's dtype.
 Tensor fill_value(const char* op, const Tensor& x, const Tensor& mask, const Operand& value) {
   TANTU_CHECK(mask.dtype() == kBool, DTypeError,
               "{}: masked_fill only supports boolean masks, but got mask with dtype {}", op, mask.dtype());
   tape::common_device(op, {{"self", &x}, {"mask", &mask}});
-  if (!value.is_tensor()) {
-    const double v = value.scalar().to_double();
-    TANTU_CHECK(!(std::isfinite(v) && std::abs(v) > largest(x.dtype())) &&
-                    (is_floating(x.dtype()) || std::isfinite(v) || x.dtype() == kBool),
-                ValueError, "{}: value cannot be converted to type {} without overflow: {}", op, x.dtype(), v);
-    return full({}, value.scalar(), {.dtype = x.dtype(), .device = x.device()});
-  }
+  if (!value.is_tensor())
+    return full({}, value.scalar().checked(op, x.dtype()), {.dtype = x.dtype(), .device = x.device()});
   const Tensor& v = value.tensor();
   TANTU_CHECK(v.dim() == 0, ShapeError,
               "{}: masked_fill only supports a 0-dimensional value tensor, but got tensor with {} dimension(s).", op,

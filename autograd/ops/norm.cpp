@@ -165,6 +165,7 @@ Tensor group_norm(const Tensor& x, int64_t num_groups, const Tensor& weight, con
   TANTU_CHECK(x.dim() >= 2, ShapeError, "group_norm: Expected at least 2 dimensions for input tensor but received {}",
               x.dim());
   const int64_t channels = x.size(1);
+  TANTU_CHECK(channels > 0, ShapeError, "group_norm: Expected number of channels to be greater than 0, got 0");
   TANTU_CHECK(
       num_groups > 0 && channels % num_groups == 0, ValueError,
       "group_norm: Expected number of channels in input to be divisible by num_groups, but got input of shape {} and "

@@ -36,7 +36,7 @@ Tensor apart_from(const char* op, const Tensor& y, const Tensor& x) {
   if (x_first >= y_last || y_first >= x_last) return {};
   TANTU_CHECK(
       x_last - x_first != x.numel() || y_last - y_first != y.numel(), ShapeError,
-      "{}_: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+      "{}: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
       "memory "
       "location. Please clone() the tensor before performing the operation. (written: sizes {}, strides {}, offset {}; "
       "input: sizes {}, strides {}, offset {})",

@@ -52,7 +52,9 @@ Tensor inside(Tensor t, const std::vector<int64_t>& pads, int sign) {
 }
 
 Tensor pad_constant(const Tensor& x, const std::vector<int64_t>& pads, double value) {
-  Tensor y = full(padded_shape(x, pads), value, {.dtype = x.dtype(), .device = x.device()});
+  const Shape sizes = padded_shape(x, pads);
+  checked_numel("pad", sizes);
+  Tensor y = full(sizes, Scalar(value).checked("pad", x.dtype()), {.dtype = x.dtype(), .device = x.device()});
   {
     NoGradGuard no_grad;
     inside(y, pads, 1).copy_(inside(x, pads, -1));
@@ -87,8 +89,13 @@ Tensor sources(const Tensor& x, int d, int64_t before, int64_t after, std::strin
   TANTU_CHECK(mode != "circular" || (before <= high - low && after <= high - low), ShapeError,
               "pad: Padding value causes wrapping around more than once: ({}, {}) at dimension {} of input {}", before,
               after, d, x.sizes());
+  TANTU_CHECK(mode == "circular" || before + n + after > 0, ShapeError,
+              "pad: input {} is too small: {} padding ({}, {}) leaves size 0 in dimension {}", x.sizes(), mode, before,
+              after, d);
   std::vector<int64_t> from;
-  for (int64_t i = -before; i < n + after; ++i) from.push_back(source_of(mode, i, n, low, high));
+  in_host_memory("pad", [&] {
+    for (int64_t i = -before; i < n + after; ++i) from.push_back(source_of(mode, i, n, low, high));
+  });
   Shape shape = Dims::filled(x.sizes().size() - d, 1);
   shape[0] = static_cast<int64_t>(from.size());
   return tensor(from, {.device = x.device()}).view(shape);
@@ -102,9 +109,15 @@ Tensor pad(const Tensor& x, const std::vector<int64_t>& pads, std::string_view m
   TANTU_CHECK(mode == "reflect" || mode == "replicate" || mode == "circular", ValueError,
               "pad: Unrecognised padding mode {} (there are constant, reflect, replicate and circular)", mode);
   padded_shape(x, pads);
+  const int64_t padded = static_cast<int64_t>(pads.size() / 2);
+  TANTU_CHECK(
+      padded >= 1 && padded <= 3 && (x.dim() == padded + 1 || x.dim() == padded + 2), ShapeError,
+      "pad: Padding size {} is not supported for {}D input tensor in mode {} (dimensions before the padded ones: "
+      "one or two, batch and channels)",
+      pads.size(), x.dim(), mode);
+  TANTU_CHECK(value == 0, ValueError, "pad: Padding mode \"{}\" doesn't take in value argument", mode);
   // One indexing from the first padded dimension on: gradients of repeated elements are added up once.
-  const int rank = x.sizes().size(), first = rank - static_cast<int>(pads.size() / 2);
-  if (first == rank) return clone(x);
+  const int rank = x.sizes().size(), first = rank - static_cast<int>(padded);
   IndexList indices{Ellipsis};
   for (int d = first; d < rank; ++d)
     indices.push_back(sources(x, d, pad_before(pads, rank, d), pad_after(pads, rank, d), mode));

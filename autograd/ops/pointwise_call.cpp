@@ -66,17 +66,44 @@ void refuse_minus_of_bool(Row row, const RowInfo& of, const Operand* operands, D
                 "sub: Subtraction, the `-` operator, with a bool tensor is not supported. {}", kNoMinus);
 }
 
+bool holds_integers(const Operand& o) {
+  return is_integral(o.is_tensor() ? o.tensor().dtype() : o.scalar().dtype());
+}
+
+// The ends are of one floating dtype, and so is the weight unless it is a number or 0-dim.
+void check_lerp(const Operand* operands) {
+  constexpr const char* names[] = {"input", "end", "weight"};
+  const auto type = [&](int i) { return operands[i].tensor().dtype(); };
+  const int first = operands[0].is_tensor() ? 0 : 1;
+  if (!operands[first].is_tensor()) return;
+  TANTU_CHECK(is_floating(type(first)), DTypeError, "lerp: not implemented for {}", type(first));
+  for (int i = 1; i < 3; ++i)
+    TANTU_CHECK(!operands[i].is_tensor() || type(i) == type(first) || (i == 2 && operands[2].tensor().dim() == 0),
+                DTypeError, "lerp: expected dtype {} for `{}` but got dtype {}", type(first), names[i], type(i));
+}
+
 // Throws for dtypes the row does not take. `dtype` is that of the promoted operands.
 void check_dtype(Row row, const RowInfo& of, const Operand* operands, DType dtype, const Params& params) {
   refuse_minus_of_bool(row, of, operands, dtype);
-  if (is_integral(dtype) && (row == Row::add || row == Row::sub || row == Row::addcmul))
+  if (is_integral(dtype) && (row == Row::add || row == Row::sub))
     TANTU_CHECK(params.values[0] == std::trunc(params.values[0]), DTypeError,
-                "{}: For integral input tensors, argument {} must not be a floating point number, but it is {}",
-                of.name, row == Row::addcmul ? "value" : "alpha", params.values[0]);
+                "{}: For integral input tensors, argument alpha must not be a floating point number, but it is {}",
+                of.name, params.values[0]);
   const bool taken = !is_integral(dtype) ? takes_floats(of.rule)
                      : dtype == kBool    ? of.rule != kFloats && of.rule != kNumbers
                                          : of.rule != kFloats;
   TANTU_CHECK(taken, DTypeError, "{}: not implemented for {}", of.name, dtype);
+  if (row == Row::lerp) check_lerp(operands);
+  if (row == Row::addcdiv)
+    TANTU_CHECK(!holds_integers(operands[1]) || !holds_integers(operands[2]), DTypeError,
+                "addcdiv: Integer division with addcdiv is not supported; make one of the tensors floating");
+}
+
+// An integer as an element of a smaller integer type: it wraps, as PyTorch's do.
+Scalar wrapped(Scalar s, DType t) {
+  if (s.is_floating() || s.is_bool()) return s;
+  if (t == kUInt8) return Scalar(static_cast<int64_t>(static_cast<uint8_t>(s.to_int64())));
+  return t == kInt32 ? Scalar(static_cast<int64_t>(static_cast<int32_t>(s.to_int64()))) : s;
 }
 
 bool divides(Row row) {
@@ -121,6 +148,13 @@ Shape broadcast_all(const RowInfo& of, const Operand* operands) {
 
 }  // namespace
 
+void check_params(Row row, const Params& params) {
+  if (row != Row::hardtanh) return;
+  TANTU_CHECK(!(params.values[0] > params.values[1]), ValueError,
+              "hardtanh: min_val cannot be greater than max_val, but they are {} and {}", params.values[0],
+              params.values[1]);
+}
+
 Call::Call(Row row, const Operand* operands, const Params& params, const Shape* out_shape) {
   prepare(row, operands, params, out_shape);
 }
@@ -128,10 +162,10 @@ Call::Call(Row row, const Operand* operands, const Params& params, const Shape* 
 Call::Call(Row row, const Tensor& y, const Operand* operands, const Params& params) {
   const RowInfo& of = info(row);
   for (int i = 1; i < of.arity; ++i)
-    if (operands[i].is_tensor()) kept_[static_cast<size_t>(i)] = apart_from(of.name, y, operands[i].tensor());
+    if (operands[i].is_tensor()) kept_[static_cast<size_t>(i)] = apart_from(of.in_place, y, operands[i].tensor());
   prepare(row, operands, params, &y.sizes());
   TANTU_CHECK(of.rule == kToBool || can_cast(dtype, y.dtype()), DTypeError,
-              "{}_: result type {} can't be cast to the desired output type {}", of.name, dtype, y.dtype());
+              "{}: result type {} can't be cast to the desired output type {}", of.in_place, dtype, y.dtype());
 }
 
 void Call::prepare(Row row, const Operand* operands, const Params& params, const Shape* out_shape) {
@@ -144,11 +178,14 @@ void Call::prepare(Row row, const Operand* operands, const Params& params, const
   shape = broadcast_all(of, operands);
   if (out_shape && !(*out_shape == shape)) {
     const Shape all = broadcast_shapes(of.name, *out_shape, shape);
-    TANTU_CHECK(all == *out_shape, ShapeError, "{}_: output with shape {} doesn't match the broadcast shape {}",
-                of.name, *out_shape, all);
+    TANTU_CHECK(all == *out_shape, ShapeError, "{}: output with shape {} doesn't match the broadcast shape {}",
+                of.in_place, *out_shape, all);
     shape = *out_shape;
   }
-  for (int i = 0; i < of.arity; ++i) set_view(i, operands[i]);
+  for (int i = 0; i < of.arity; ++i) {
+    if (row == Row::where && !operands[i].is_tensor()) operands[i].scalar().checked("where", dtype);
+    set_view(i, operands[i]);
+  }
   if (divides(row) && is_integral(dtype) && device.is_cpu() && numel(shape) > 0)
     TANTU_CHECK(!has_zero(views[1]), ValueError, "{}: ZeroDivisionError", of.name);
 }
@@ -157,17 +194,19 @@ void Call::set_view(int i, const Operand& o) {
   ConstView& v = views[i];
   Tensor& kept = kept_[static_cast<size_t>(i)];
   if (o.is_tensor()) {
-    if (!kept.defined() && !(o.tensor().device() == device)) kept = o.tensor().detach().to(device);
-    v = kept.defined() ? std::as_const(kept).in() : o.tensor().in();
+    const Tensor& t = o.tensor();
+    const bool wraps = is_integral(dtype) && t.dtype() > dtype;  // a 0-dim tensor beside a smaller integer type
+    if (!kept.defined() && (wraps || !(t.device() == device))) kept = t.detach().to(device, wraps ? dtype : t.dtype());
+    v = kept.defined() ? std::as_const(kept).in() : t.in();
   } else if (!device.is_cpu()) {
-    kept = full({}, o.scalar(), {.dtype = dtype, .device = device});
+    kept = full({}, wrapped(o.scalar(), dtype), {.dtype = is_floating(dtype) ? kFloat64 : dtype, .device = device});
     v = std::as_const(kept).in();
   } else if (o.scalar().is_floating()) {
     numbers_[i] = o.scalar().to_double();
     v.data = &numbers_[i];
     v.dtype = kFloat64;
   } else {
-    integers_[i] = o.scalar().to_int64();
+    integers_[i] = wrapped(o.scalar(), dtype).to_int64();
     v.data = &integers_[i];
     v.dtype = kInt64;
   }

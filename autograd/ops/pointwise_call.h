@@ -15,6 +15,9 @@ constexpr DType compute_type(DType t) {
   return t == kFloat64 ? kFloat64 : is_floating(t) ? kFloat32 : kInt64;
 }
 
+/// ValueError for parameters that the row does not take, whatever its operands.
+void check_params(Row row, const Params& params);
+
 /// The operands as views of one shape on one device, and the dtypes the row computes in and gives.
 struct Call {
   Shape shape;

@@ -102,6 +102,7 @@ bool is_plain_inplace(const RowInfo& of, const Tensor& y, const Operand* operand
 Tensor apply(Row row, const Operand* operands, const Params& params, Site at) {
   const RowInfo& of = info(row);
   tape::Op op(of.name, at);
+  check_params(row, params);
   Tensor y;
   if (is_plain(of, operands)) {
     const Tensor& a = operands[0].tensor();
@@ -118,8 +119,9 @@ Tensor apply(Row row, const Operand* operands, const Params& params, Site at) {
 
 Tensor& apply_(Row row, Tensor& y, const Operand* operands, const Params& params, Site at) {
   const RowInfo& of = info(row);
-  tape::Op op(of.name, at);
-  tape::check_inplace(of.name, y);
+  tape::Op op(of.in_place, at);
+  check_params(row, params);
+  tape::check_inplace(of.in_place, y);
   Ref<tape::Node> node;
   const auto note = [&] {
     if (wants(of, operands)) node = make_node(row, of, operands, params, y);
@@ -154,7 +156,7 @@ Tensor derivative(Row row, int which, const Values& values, const Params& params
   Tensor operands[5];
   for (int i = 0; i < 5; ++i)
     operands[i] = values.numbers[i] && (on_tape || !g.device().is_cpu())
-                      ? full({}, *values.numbers[i], {.dtype = dtype, .device = g.device()})
+                      ? full({}, *values.numbers[i], {.dtype = kFloat64, .device = g.device()}).to(dtype)
                       : values.tensors[i];
   if (on_tape) return derivative_expression(row, which, operands, params);
   ConstView views[5];

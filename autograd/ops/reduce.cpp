@@ -10,9 +10,9 @@ namespace tantu {
 
 namespace {
 
-void sum_into(const ReducedDims& r, Tensor& y) {
+void sum_into(const char* op, const ReducedDims& r, Tensor& y) {
   if (y.numel() == 0) return;
-  on_device(y.device(), "sum", [&](auto& ctx) { sum_last(ctx, std::as_const(r.x).in(), r.out(y), r.reduced); });
+  on_device(y.device(), op, [&](auto& ctx) { sum_last(ctx, std::as_const(r.x).in(), r.out(y), r.reduced); });
 }
 
 // The gradient of a sum over `kept_dim`, spread over `sizes`.
@@ -35,7 +35,7 @@ Tensor sum(const Tensor& x, const Axes& dims, bool keepdim, std::optional<DType>
   const ReducedDims r("sum", x, dims);
   Tensor y =
       make_tensor("sum", r.shape(keepdim), dtype.value_or(is_integral(x.dtype()) ? kInt64 : x.dtype()), x.device());
-  sum_into(r, y);
+  sum_into("sum", r, y);
   if (tape::wants(x) && is_floating(y.dtype()))
     tape::record("SumBackward0", {&y}, {x}, {},
                  [sizes = x.sizes(), kept_dim = r.kept_dim, type = x.dtype()](tape::Backward& b) {
@@ -67,7 +67,7 @@ Tensor mean(const Tensor& x, const Axes& dims, bool keepdim, std::optional<DType
   const ReducedDims r("mean", x, dims);
   // A half-precision sum of many elements would overflow before it is divided.
   Tensor y = make_tensor("mean", r.shape(keepdim), is_half(type) ? kFloat32 : type, x.device());
-  sum_into(r, y);
+  sum_into("mean", r, y);
   const auto count = static_cast<double>(r.count);
   {
     NoGradGuard no_grad;

@@ -61,6 +61,7 @@ std::pair<Tensor, Tensor> extreme_along(const char* op, const char* grad_name, c
 }
 
 Tensor where_extreme(const char* op, const Tensor& x, std::optional<int64_t> dim, bool keepdim, bool largest) {
+  TANTU_CHECK(x.dtype() != kBool, DTypeError, "{}: does not support bool input", op);
   const Axes axes = dim ? Axes(*dim) : Axes();
   const ReducedDims r(op, x, axes);
   r.check_not_empty(op, axes);

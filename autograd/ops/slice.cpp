@@ -88,6 +88,19 @@ Tensor diagonal(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2, Sit
       });
 }
 
+namespace {
+
+// An empty list that will hold `count` parts; OutOfMemoryError before the first of them is made.
+std::vector<Tensor> room_for(const char* op, int64_t count) {
+  return in_host_memory(op, [&] {
+    std::vector<Tensor> parts;
+    parts.reserve(static_cast<size_t>(count));
+    return parts;
+  });
+}
+
+}  // namespace
+
 std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t dim, Site at) {
   tape::Op op("split", at);
   const int d = dim_of("split", x, dim);
@@ -95,7 +108,7 @@ std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t dim, Site at) {
   TANTU_CHECK(size >= 0, ValueError, "split: expects split_size be non-negative, but got split_size={}", size);
   TANTU_CHECK(size > 0 || n == 0, ValueError,
               "split: split_size can only be 0 if dimension size is 0, but got dimension size of {}", n);
-  std::vector<Tensor> parts;
+  std::vector<Tensor> parts = room_for("split", n == 0 ? 1 : (n - 1) / size + 1);
   if (n == 0) parts.push_back(narrow(x, d, 0, 0));
   for (int64_t start = 0; start < n; start += parts.back().sizes()[d])
     parts.push_back(narrow(x, d, start, std::min(size, n - start)));
@@ -132,14 +145,18 @@ std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim, Site at)
   const int d = dim_of("chunk", x, dim);
   TANTU_CHECK(chunks > 0, ValueError, "chunk: expects `chunks` to be greater than 0, got: {}", chunks);
   const int64_t n = x.sizes()[d];
-  if (n == 0) return split_with_sizes(x, std::vector<int64_t>(static_cast<size_t>(chunks), 0), d);
+  if (n == 0) {
+    std::vector<Tensor> parts = room_for("chunk", chunks);
+    for (int64_t i = 0; i < chunks; ++i) parts.push_back(narrow(x, d, 0, 0));
+    return parts;
+  }
   return split(x, (n - 1) / chunks + 1, d);
 }
 
 std::vector<Tensor> unbind(const Tensor& x, int64_t dim, Site at) {
   tape::Op op("unbind", at);
   const int d = dim_of("unbind", x, dim);
-  std::vector<Tensor> parts;
+  std::vector<Tensor> parts = room_for("unbind", x.sizes()[d]);
   for (int64_t i = 0; i < x.sizes()[d]; ++i) parts.push_back(select(x, d, i));
   return parts;
 }

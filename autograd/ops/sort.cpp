@@ -49,8 +49,13 @@ void record_selection(const char* grad_name, const Tensor& x, int dim, std::pair
                });
 }
 
+void refuse_bool(const char* op, const Tensor& x) {
+  TANTU_CHECK(x.dtype() != kBool, DTypeError, "{}: not implemented for bool", op);
+}
+
 std::pair<Tensor, Tensor> kth(const char* op, const char* grad_name, const Tensor& x, const Lines& lines, int64_t k,
                               bool nan_first, bool keepdim) {
+  refuse_bool(op, x);
   auto result = ordered(op, x, lines, 1, !keepdim, [&](auto& ctx, ConstView from, View value, View index) {
     kth_last(ctx, from, value, index, k, nan_first);
   });
@@ -78,6 +83,7 @@ Tensor argsort(const Tensor& x, int64_t dim, bool descending, Site at) {
 
 std::pair<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim, bool largest, bool, Site at) {
   tape::Op op("topk", at);
+  refuse_bool("topk", x);
   const Lines lines("topk", x, dim);
   TANTU_CHECK(k >= 0 && k <= lines.length, IndexError, "topk: selected index k out of range: k = {} of {} elements", k,
               lines.length);

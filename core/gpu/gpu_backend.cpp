@@ -58,7 +58,7 @@ class GpuBackend final : public Backend {
  public:
   int device_count() override {
     int count = 0;
-    if (cudaGetDeviceCount(&count) != cudaSuccess) {
+    if (first_call(count) != cudaSuccess) {
       cudaGetLastError();
       return 0;
     }
@@ -67,7 +67,7 @@ class GpuBackend final : public Backend {
 
   std::string unavailable_reason() override {
     int count = 0;
-    const cudaError_t error = cudaGetDeviceCount(&count);
+    const cudaError_t error = first_call(count);
     if (error == cudaSuccess) return count > 0 ? "" : "there is no device";
     cudaGetLastError();
     return cudaGetErrorString(error);
@@ -107,6 +107,16 @@ class GpuBackend final : public Backend {
   }
 
  private:
+  // Whatever a process does with a device, it counts them first. The virtual GPU reads its settings then, and throws an
+  // exception of its own where they are wrong.
+  static cudaError_t first_call(int& count) {
+    try {
+      return cudaGetDeviceCount(&count);
+    } catch (const std::exception& error) {
+      throw ValueError(fmt::format("{}: {}", name(kGpuDeviceType), error.what()));
+    }
+  }
+
   std::mutex mutex_;
   std::vector<std::unique_ptr<PassThroughAllocator>> allocators_;
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tantu/core/allocator.h>
 #include <tantu/core/thread_pool.h>
 #include <tantu/kernels/cpu/gemm.h>
 #include <tantu/kernels/cpu/gemm_dots.h>
@@ -7,8 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
-#include <new>
+#include <utility>
 
 /// The driver of gemm.h: which way a product goes, how it is cut, and who computes what. Included by gemm_f32.cpp and
 /// gemm_f64.cpp alone.
@@ -42,33 +42,38 @@ struct Cut {
   int64_t length(int64_t i) const { return size / parts + (i < size % parts); }
 };
 
-/// A thread's room for packed panels, 64-byte aligned. It grows and stays for the next product.
+/// Room for packed panels, 64-byte aligned, from the caching allocator. It grows.
 template <class T>
 class Room {
  public:
+  Room() = default;
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+  ~Room() { allocator_.deallocate(data_, bytes_); }
+
   T* take(int64_t elements) {
-    if (elements > held_) {
-      data_.reset();
-      held_ = 0;
-      data_.reset(static_cast<T*>(::operator new(static_cast<size_t>(elements) * sizeof(T), std::align_val_t(64))));
-      held_ = elements;
+    const int64_t bytes = elements * static_cast<int64_t>(sizeof(T));
+    if (bytes > bytes_) {
+      allocator_.deallocate(std::exchange(data_, nullptr), std::exchange(bytes_, 0));
+      data_ = allocate(bytes);
+      bytes_ = bytes;
     }
-    return data_.get();
+    return static_cast<T*>(data_);
   }
 
  private:
-  struct Free {
-    void operator()(T* p) const { ::operator delete(p, std::align_val_t(64)); }
-  };
-  std::unique_ptr<T, Free> data_;
-  int64_t held_ = 0;
-};
+  void* allocate(int64_t bytes) {
+    try {
+      return allocator_.allocate(bytes);
+    } catch (const OutOfMemoryError& error) {
+      throw OutOfMemoryError(fmt::format("matmul: {}", error.what()));
+    }
+  }
 
-template <class T, int OPERAND>
-Room<T>& room() {
-  thread_local Room<T> mine;
-  return mine;
-}
+  Allocator& allocator_ = cpu_allocator();
+  void* data_ = nullptr;
+  int64_t bytes_ = 0;
+};
 
 // A panel of A (kTileRows x kDepth) and the rows of B it meets fill an L1 cache of 48 KiB; a block of A (kBlockRows x
 // kDepth) and a slice of B (kDepth x 4 tiles) an L2 cache of 2 MiB. Measured: shorter depths and blocks cost more by
@@ -112,7 +117,7 @@ class TiledProduct {
   bool direct_b(int64_t t) const { return direct_b_ && width(t) % simd::kLanes<T> == 0; }
 
   void pack_block() {
-    packed_a_ = room<T, 0>().take(panels_.size * depth_);
+    packed_a_ = room_a_.take(panels_.size * depth_);
     for (int64_t p = 0; p < panels_.parts; ++p) {
       const int64_t i = panels_.first(p), height = panels_.length(p);
       pack(height, depth_, p_.A.at(i0_ + i, k0_), p_.A.rs, p_.A.cs, packed_a_ + i * depth_, height);
@@ -131,8 +136,8 @@ class TiledProduct {
   }
 
   /// Tiles t0 to t1 of every panel of the block.
-  void multiply_slice(int64_t t0, int64_t t1) const {
-    T* const packed_b = room<T, 1>().take((t1 - t0) * kCols * depth_);
+  void multiply_slice(int64_t t0, int64_t t1) {
+    T* const packed_b = room_b_.take((t1 - t0) * kCols * depth_);
     pack_slice(t0, t1, packed_b);
     for (int64_t p = 0; p < panels_.parts; ++p) {
       const int64_t i = panels_.first(p), height = panels_.length(p);
@@ -153,6 +158,7 @@ class TiledProduct {
   Update<T> update_{};
   Cut panels_{};
   T* packed_a_ = nullptr;
+  Room<T> room_a_, room_b_;
 };
 
 /// Cuts C into a grid of rectangles, one task each: the grid whose largest task costs least, where a task multiplies
@@ -183,11 +189,11 @@ void tiled_product(const Product<T>& p, int64_t threads, double work) {
   });
 }
 
-/// x: P rows of K elements. Returns them with unit stride, copied if need be.
+/// x: P rows of K elements. Returns them with unit stride, copied to `room` if need be.
 template <class T>
-Operand<T> with_unit_rows(Operand<T> x, int64_t P, int64_t K) {
+Operand<T> with_unit_rows(Operand<T> x, int64_t P, int64_t K, Room<T>& room) {
   if (x.cs == 1) return x;
-  T* const copy = room<T, 0>().take(P * K);
+  T* const copy = room.take(P * K);
   for (int64_t p = 0; p < P; ++p)
     for (int64_t k = 0; k < K; ++k) copy[p * K + k] = *x.at(p, k);
   return {copy, K, 1};
@@ -197,7 +203,8 @@ Operand<T> with_unit_rows(Operand<T> x, int64_t P, int64_t K) {
 template <class T>
 void few_dots(int64_t P, int64_t Q, int64_t K, Operand<T> x, Operand<T> y, Update<T> u, T* out, int64_t out_ps,
               int64_t out_qs, int64_t threads) {
-  const Operand<T> few = with_unit_rows(x, P, K);
+  Room<T> room;
+  const Operand<T> few = with_unit_rows(x, P, K, room);
   const int64_t grain = ceil_div(ceil_div(Q, threads), kDots) * kDots;
   parallel_for(0, Q, grain, [&](int64_t q, int64_t end) {
     dots(P, end - q, K, few.data, few.rs, y.at(q, 0), y.rs, u, out + q * out_qs, out_ps, out_qs);

@@ -446,3 +446,19 @@ TEST_CASE("an unused output of an operation counts as zero") {
   CHECK(!arrived);
   CHECK(of(x.grad()) == Values{1, 1});
 }
+
+TEST_CASE("empty hooks and a tensor as its own gradient are refused where they are given") {
+  Tensor x = leaf({1, 2});
+  CHECK_THROWS_WITH(register_hook(x, std::function<Tensor(const Tensor&)>()),
+                    Catch::Contains("register_hook: the function is empty"));
+  CHECK_THROWS_AS(register_post_accumulate_grad_hook(x, std::function<void(const Tensor&)>()), ValueError);
+  x.sum().backward();
+  CHECK(of(x.grad()) == Values{1, 1});
+  CHECK_THROWS_WITH(x.set_grad(x), Catch::Contains("can't assign Variable as its own grad"));
+  CHECK(of(x.grad()) == Values{1, 1});
+}
+
+TEST_CASE("an in-place misuse is told under the in-place name") {
+  Tensor x = leaf({1, 2});
+  CHECK_THROWS_WITH(x.add_(1), Catch::StartsWith("add_: a leaf Variable"));
+}

@@ -167,3 +167,15 @@ TEST_CASE("gradients nobody has may stay undefined") {
   Undefined::apply(x)[0].backward();
   CHECK(of(x.grad()) == Values{1});
 }
+
+TEST_CASE("save_for_backward may be called once") {
+  struct Twice : autograd::Function<Twice> {
+    static Tensor forward(AutogradContext* ctx, const Tensor& x) {
+      ctx->save_for_backward({});
+      ctx->save_for_backward({x});
+      return x * 2;
+    }
+    static TensorList backward(AutogradContext*, const TensorList& grads) { return {grads[0] * 2}; }
+  };
+  CHECK_THROWS_WITH(Twice::apply(leaf({1})), Catch::Contains("save_for_backward: was called before"));
+}

@@ -1,6 +1,9 @@
+#include <tantu/autograd/ops.h>
 #include <tantu/core/allocator.h>
+#include <tantu/core/dispatch.h>
 #include <tantu/tests/catch.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <random>
@@ -68,4 +71,52 @@ TEST_CASE("threads may free each other's blocks") {
   });
   freer.join();
   CHECK(cpu_memory_stats().allocated == before);
+}
+
+TEST_CASE("memory that containers do not find is an OutOfMemoryError that names the operation") {
+  const auto start = [](const char* op) { return Catch::StartsWith(fmt::format("{}: CPU out of memory", op)); };
+  CHECK_THROWS_WITH(on_device(kCPU, "sum", [](auto&) { throw std::bad_alloc(); }), start("sum"));
+  CHECK_THROWS_WITH(on_device(kCPU, "sort", [](auto&) { throw std::length_error("vector"); }), start("sort"));
+  CHECK(in_host_memory("split", [] { return 3; }) == 3);
+  CHECK_THROWS_WITH(make_tensor("full", {int64_t{1} << 58}, kUInt8, kCPU), start("full"));
+  const Tensor huge = expand(ones({1}), {int64_t{1} << 62});
+  CHECK_THROWS_AS(huge.max(), OutOfMemoryError);
+  CHECK_THROWS_AS(huge.argmax(), OutOfMemoryError);
+  CHECK_THROWS_AS(huge.var(), OutOfMemoryError);
+  CHECK_THROWS_AS(huge.prod(), OutOfMemoryError);
+  CHECK_THROWS_AS(huge.nonzero(), OutOfMemoryError);
+  CHECK_THROWS_AS(masked_select(huge, huge > 0), Error);
+  CHECK_THROWS_AS(huge.split(1), OutOfMemoryError);
+  CHECK_THROWS_AS(huge.chunk(INT64_MAX), OutOfMemoryError);
+  CHECK_THROWS_AS(zeros({0}).chunk(INT64_MAX), OutOfMemoryError);
+  CHECK_THROWS_AS(unbind(huge), OutOfMemoryError);
+  CHECK_THROWS_AS(median(huge), Error);
+  CHECK_THROWS_AS(huge.sum(0), OutOfMemoryError);
+  CHECK_THROWS_AS(huge.mean(), OutOfMemoryError);
+  CHECK_THROWS_AS(huge.norm(), OutOfMemoryError);
+  CHECK_THROWS_AS(einsum("i->", {huge}), OutOfMemoryError);
+}
+
+TEST_CASE("a product packs its panels in the allocator's memory") {
+  struct Stingy : Allocator {  // gives the result its memory, and no more
+    int left = 1;
+    void* allocate(int64_t bytes) override {
+      if (left-- > 0) return std::aligned_alloc(64, static_cast<size_t>((bytes + 63) / 64 * 64));
+      throw OutOfMemoryError("no more");
+    }
+    void deallocate(void* block, int64_t) noexcept override { std::free(block); }
+  } stingy;
+  const Tensor a = ones({130, 140}), b = ones({140, 150});
+  const int64_t before = cpu_memory_stats().allocated;
+  CHECK(matmul(a, b).sum().item<double>() == 130.0 * 140 * 150);
+  CHECK(cpu_memory_stats().allocated == before);
+  set_cpu_allocator(&stingy);
+  try {
+    matmul(a, b);
+    FAIL("nothing was thrown");
+  } catch (const OutOfMemoryError& error) {
+    set_cpu_allocator(nullptr);
+    CHECK(std::string(error.what()) == "matmul: no more");
+  }
+  set_cpu_allocator(nullptr);
 }

@@ -16,7 +16,9 @@ TEST_CASE("broadcasting follows NumPy and names the clash") {
 
 TEST_CASE("sizes from outside are checked before they are used") {
   CHECK(checked_numel("zeros", {}) == 1);
-  CHECK(checked_numel("zeros", {0, int64_t{1} << 62, int64_t{1} << 62}) == 0);
+  CHECK(checked_numel("zeros", {int64_t{1} << 62, 0, int64_t{1} << 62}) == 0);
+  CHECK_THROWS_WITH(checked_numel("zeros", {0, int64_t{1} << 62, int64_t{1} << 62}),
+                    Catch::Contains("zeros: Stride calculation overflowed"));
   CHECK_THROWS_AS(checked_numel("zeros", {-1}), ShapeError);
   CHECK_THROWS_AS(checked_numel("zeros", {int64_t{1} << 40, int64_t{1} << 40}), ShapeError);
   CHECK_THROWS_AS(Dims(std::vector<int64_t>(13, 1)), ShapeError);

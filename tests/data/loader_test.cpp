@@ -8,6 +8,8 @@
 #include <set>
 #include <thread>
 
+#include <pthread.h>
+
 using namespace tantu;
 using data::DataLoader;
 
@@ -378,4 +380,60 @@ TEST_CASE("more ranks than samples") {
   const int64_t many = std::numeric_limits<int64_t>::max();
   CHECK(data::distributed_indices(3, {.num_replicas = many, .rank = 4, .shuffle = false}, 0) ==
         std::vector<int64_t>{1});
+}
+
+TEST_CASE("loader: what a sampler throws, or leaves empty, is told as the dataset's faults are") {
+  struct Odd : data::Sampler {
+    std::function<data::Indices()> begin;
+    explicit Odd(std::function<data::Indices()> f) : begin(std::move(f)) {}
+    int64_t size() const override { return 3; }
+    data::Indices pass() override { return begin(); }
+  };
+  const auto text = [](std::function<data::Indices()> f, int workers) -> std::string {
+    try {
+      seen(DataLoader(numbers(3), {.num_workers = workers, .sampler = std::make_shared<Odd>(std::move(f))}));
+    } catch (const ValueError& e) {
+      return std::string("ValueError ") + e.what();
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "nothing";
+  };
+  for (const int workers : {0, 2}) {
+    CHECK(text([] { return data::Indices(); }, workers) ==
+          "ValueError DataLoader: sampler: BatchSampler: the sampler's pass() returned an empty function");
+    CHECK(text([]() -> data::Indices { throw std::runtime_error("lost"); }, workers) == "DataLoader: sampler: lost");
+    CHECK(text(
+              [] {
+                return [i = 0]() mutable -> std::optional<int64_t> {
+                  if (i == 2) throw ValueError("next: broken");
+                  return i++;
+                };
+              },
+              workers) == "ValueError DataLoader: sampler: next: broken");
+  }
+}
+
+TEST_CASE("loader: a worker that cannot start is an Error") {
+  pthread_attr_t usual, huge;
+  REQUIRE(pthread_getattr_default_np(&usual) == 0);
+  REQUIRE(pthread_attr_init(&huge) == 0);
+  REQUIRE(pthread_attr_setstacksize(&huge, size_t{1} << 60) == 0);
+  REQUIRE(pthread_setattr_default_np(&huge) == 0);
+  std::string text;
+  try {
+    seen(DataLoader(numbers(3), {.num_workers = 2}));
+  } catch (const Error& e) {
+    text = e.what();
+  } catch (const std::exception& e) {
+    text = std::string("foreign: ") + e.what();
+  }
+  pthread_setattr_default_np(&usual);
+  pthread_attr_destroy(&huge);
+  CHECK_THAT(text, Catch::StartsWith("DataLoader: could not start worker 0 of 2: "));
+  CHECK(seen(DataLoader(numbers(3), {.num_workers = 2})) == range(3));
+}
+
+TEST_CASE("datasets: a number is no dataset") {
+  CHECK_THROWS_WITH(data::TensorDataset(tensor(1)), Catch::Contains("TensorDataset: a 0-dim tensor has no samples"));
 }

@@ -72,9 +72,23 @@ TEST_CASE("beta = 0 reads no input, NaN or not; an empty product is beta times i
   CHECK(std::isnan(addmm(nan, a, b).select(0, 0).select(0, 0).item<double>()));
   check_equal(addmm(full({3}, 2.0), zeros({2, 0}), zeros({0, 3}), 0.5), ones({2, 3}));
   CHECK(addmm(zeros({3}), zeros({0, 4}), b).sizes() == Shape{0, 3});
-  CHECK_THROWS_AS(
-      addmm(zeros({3}, {.dtype = kInt64}), ones({2, 4}, {.dtype = kInt64}), ones({4, 3}, {.dtype = kInt64}), 0.5),
-      DTypeError);
+  const TensorOptions whole{.dtype = kInt64};
+  check_equal(addmm(full({3}, 5, whole), ones({2, 4}, whole), ones({4, 3}, whole), 1.5, -1.5), full({2, 3}, 1, whole));
+}
+
+TEST_CASE("alpha = 0 reads no matrices, as BLAS rules; a batch's it does read, as PyTorch does") {
+  const Tensor inf = full({2, 3}, INFINITY), b = ones({3, 2});
+  check_equal(addmm(full({2}, 2.0), inf, b, 3, 0), full({2, 2}, 6.0));
+  CHECK(std::isnan(baddbmm(ones({1, 2, 2}), inf.unsqueeze(0), b.unsqueeze(0), 1, 0).max().item<double>()));
+}
+
+TEST_CASE("a bias of linear may have the output's dimensions") {
+  const Tensor x = arange(6, {.dtype = kFloat64}).view({2, 3}), w = ones({4, 3}, {.dtype = kFloat64});
+  const Tensor bias = arange(8, {.dtype = kFloat64}).view({2, 4});
+  check_equal(linear(x, w, bias), linear(x, w) + bias);
+  check_equal(linear(x, w, bias[0].unsqueeze(0)), linear(x, w, bias[0]));
+  CHECK(linear(x.expand({5, 2, 3}), w, bias).sizes() == Shape{5, 2, 4});
+  CHECK_THROWS_AS(linear(x[0], w, bias), ShapeError);
 }
 
 TEST_CASE("einsum broadcasts dimensions of size 1 and ellipses of different lengths, and may show its operand") {
@@ -87,6 +101,10 @@ TEST_CASE("einsum broadcasts dimensions of size 1 and ellipses of different leng
   check_equal(einsum(" i , j -> i j ", {a.select(0, 1), b.squeeze(1)}), outer(a.select(0, 1), b.squeeze(1)));
   CHECK(einsum(",->", {tensor(2.0), tensor(3.0)}).item<double>() == 6);
   CHECK_THROWS_AS(einsum("ij", {}), ValueError);
+  CHECK_THROWS_WITH(einsum(". ..i", {a}), Catch::Contains("found '.' that is not part of any ellipsis"));
+  check_equal(einsum(" ... i -> i", {a}), a.sum(0));
+  CHECK_THROWS_WITH(outer(zeros({1}).expand({int64_t{1} << 40}), zeros({1}).expand({int64_t{1} << 40})),
+                    Catch::StartsWith("outer: "));
   CHECK_THROWS_AS(einsum("i->i->i", {ones({2})}), ValueError);
   CHECK_THROWS_AS(einsum("\xc3\xa9->", {ones({2})}), Error);
 }

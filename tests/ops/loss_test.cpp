@@ -193,3 +193,28 @@ TEST_CASE("kl_div of a target with zeros") {
   loss.backward();
   check_close(x.grad(), {0, -0.5}, 0);
 }
+
+TEST_CASE("what PyTorch takes though it looks odd: batchmean of one number, a bool input, a vector of one class") {
+  CHECK(kl_div(tensor(1.0), tensor(2.0), {.reduction = "batchmean"}).item<float>() == Approx(-0.6137056350708008));
+  CHECK(mse_loss(tensor({true}), tensor({2.0})).item<float>() == 1);
+  const Tensor scores = tensor({1.0, 2.0}), one = tensor({1});
+  for (const char* reduction : {"mean", "none"}) {
+    const Tensor loss = cross_entropy(scores, one, {.reduction = reduction});
+    CHECK(loss.dim() == 0);
+    CHECK(loss.item<float>() == Approx(0.31326165795326233));
+    CHECK(nll_loss(scores, one, {.reduction = reduction}).item<float>() == -2);
+  }
+  CHECK_THROWS_AS(nll_loss(scores, tensor({1, 0})), ShapeError);
+  CHECK_THROWS_AS(binary_cross_entropy(tensor({0.5}), tensor({NAN})), ValueError);
+}
+
+TEST_CASE("dropout that drops nothing takes any dtype") {
+  const Tensor whole = tensor({1, 2});
+  CHECK(dropout(whole, 0.5, false).is_same(whole));
+  CHECK_THROWS_AS(dropout(whole, 0.5, true), DTypeError);
+}
+
+TEST_CASE("cat of nothing along any dimension") {
+  CHECK(cat({zeros({0}), zeros({0})}, 1).sizes() == Shape{0});
+  CHECK(cat({zeros({0}), zeros({2, 2})}, 1).sizes() == Shape{2, 2});
+}

@@ -409,3 +409,33 @@ TEST_CASE("half types convert alike in whole vectors and in the rest of a row") 
       CHECK_SAME(h + h, twice);
     }
 }
+
+TEST_CASE("a number beside small integers wraps as PyTorch's does, a tensor of no dimension too") {
+  const Tensor u = make({200, 100, 0}, kUInt8);
+  for (const Tensor& y : {remainder(u, -7), remainder(u, tensor(-7)), fmod(u, -7)}) CHECK_SAME(y, {200, 100, 0});
+  CHECK_SAME(floor_divide(u, -2), {0, 0, 0});
+  CHECK_SAME(u < 300, {0, 0, 1});
+  CHECK_SAME(u < tensor(300), {0, 0, 1});
+  CHECK_SAME(u > -1, {0, 0, 0});
+  CHECK_SAME(make({200, 100, 44}, kUInt8) == 300, {0, 0, 1});
+  CHECK_SAME(maximum(u, tensor(300)), {200, 100, 44});
+  CHECK_SAME(u + 300, {244, 144, 44});
+  CHECK_SAME(u < 300.5, {1, 1, 1});
+  CHECK_SAME(make({2, 3}, kInt32) < int64_t{3000000000}, {0, 0});
+  CHECK_THROWS_WITH(div(u, 256, "trunc"), contains("ZeroDivisionError"));
+  CHECK_THROWS_WITH(where(u > 0, u, 300), contains("where: value cannot be converted to type uint8"));
+}
+
+TEST_CASE("lerp, addcdiv and hardtanh refuse what PyTorch refuses") {
+  const Tensor i = make({1, 2}, kInt64), x = make({1, 2}), d = make({3, 4}, kFloat64);
+  CHECK_THROWS_WITH(lerp(i, i, 0.5), contains("lerp: not implemented for int64"));
+  CHECK_THROWS_WITH(lerp(i > 0, i > 0, 0.5), contains("lerp: not implemented for bool"));
+  CHECK_THROWS_WITH(lerp(x, d, 0.5), contains("lerp: expected dtype float32 for `end` but got dtype float64"));
+  CHECK_THROWS_WITH(lerp(x, x, d), contains("lerp: expected dtype float32 for `weight` but got dtype float64"));
+  CHECK_SAME(lerp(x, make({3, 4}), tensor(0.5, {.dtype = kFloat64})), {2, 3});
+  CHECK_THROWS_WITH(addcdiv(x, i, i), contains("addcdiv: Integer division with addcdiv is not supported"));
+  CHECK_SAME(addcdiv(x, x, i), {2, 3});
+  CHECK_THROWS_AS(hardtanh(x, 1, -1), ValueError);
+  CHECK_SAME(hardtanh(x, 1, 1), {1, 1});
+  CHECK_SAME(addcmul(i, i, i, 1.5), {2, 6});
+}

@@ -151,10 +151,12 @@ const Rows rows({
                {.inputs = {real({5, kN, 3})},
                 .call = [](const Args& a) { return argmax(a[0], 0, true); },
                 .reference = [](const Refs& r) { return reduce(r[0], {0}, true, most_at); }}},
-     .dtypes = kAllTypes,
+     .dtypes = kNumberTypes,
      .result = {index_type},
      .growth = kExact,
-     .errors = {{"of nothing", [](Device d) { argmax(zeros({0}, {.device = d})); }, "argmax: " + kNoDim}}},
+     .errors = {{"of nothing", [](Device d) { argmax(zeros({0}, {.device = d})); }, "argmax: " + kNoDim},
+                {"bool", [](Device d) { argmax(zeros({2}, {.dtype = kBool, .device = d})); },
+                 "argmax: does not support bool input"}}},
     {.name = "argmin",
      .cases = {{.inputs = {real({kN, 6})},
                 .call = [](const Args& a) { return argmin(a[0], 1); },
@@ -162,9 +164,11 @@ const Rows rows({
                {.inputs = {real({5, 9})},
                 .call = [](const Args& a) { return argmin(a[0], {}, true); },
                 .reference = [](const Refs& r) { return reduce(r[0], {}, true, least_at); }}},
-     .dtypes = kAllTypes,
+     .dtypes = kNumberTypes,
      .result = {index_type},
-     .growth = kExact},
+     .growth = kExact,
+     .errors = {{"bool", [](Device d) { argmin(zeros({2}, {.dtype = kBool, .device = d}), 0); },
+                 "argmin: does not support bool input"}}},
 });
 
 }  // namespace

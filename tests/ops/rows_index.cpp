@@ -334,24 +334,28 @@ const Rows gather_rows({
      .dtypes = kNumberTypes,
      .growth = kSummed,
      .gradient = 2,
-     .errors = {{"count",
-                 [](Device d) {
-                   index_add(made(d, {2, 3}), 1, numbers(d, {0, 1}), made(d, {2, 1}));
-                 },
-                 "index_add_: Number of indices (2) should be equal to source.size(dim): (1), for dim: 1"},
-                {"shape",
-                 [](Device d) {
-                   index_add(made(d, {2, 3}), 1, numbers(d, {0}), made(d, {1, 1}));
-                 },
-                 "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
-                 "= [2, 3] source.shape = [1, 1]"},
-                {"outside",
-                 [](Device d) {
-                   index_add(made(d, {2, 3}), 1, numbers(d, {3}), made(d, {2, 1}));
-                 },
-                 "index 3 is out of bounds for dimension 1 with size 3"},
-                {"dtype", [](Device d) { index_add(made(d, {2}), 0, numbers(d, {1}), made(d, {1}, kFloat64)); },
-                 "index_add_: Expected self.dtype to be equal to src.dtype"}}},
+     .errors =
+         {{"a vector into a number", [](Device d) { index_add(made(d, {}), 0, numbers(d, {0}), made(d, {1})); },
+           "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+           "[] source.shape = [1]"},
+          {"count",
+           [](Device d) {
+             index_add(made(d, {2, 3}), 1, numbers(d, {0, 1}), made(d, {2, 1}));
+           },
+           "index_add_: Number of indices (2) should be equal to source.size(dim): (1), for dim: 1"},
+          {"shape",
+           [](Device d) {
+             index_add(made(d, {2, 3}), 1, numbers(d, {0}), made(d, {1, 1}));
+           },
+           "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
+           "= [2, 3] source.shape = [1, 1]"},
+          {"outside",
+           [](Device d) {
+             index_add(made(d, {2, 3}), 1, numbers(d, {3}), made(d, {2, 1}));
+           },
+           "index 3 is out of bounds for dimension 1 with size 3"},
+          {"dtype", [](Device d) { index_add(made(d, {2}), 0, numbers(d, {1}), made(d, {1}, kFloat64)); },
+           "index_add_: Expected self.dtype to be equal to src.dtype"}}},
     {.name = "gather",
      .cases = {{.inputs = {real({3, 4, kN}), index({2, 5, kN}, 4)},
                 .call = [](const Args& a) { return gather(a[0], 1, a[1]); },
@@ -401,7 +405,9 @@ const Rows gather_rows({
      .dtypes = kAllTypes,
      .growth = kExact,
      .gradient = 2,
-     .errors = {{"rank", [](Device d) { take_along_dim(made(d, {2, 3}), numbers(d, {0}), 0); },
+     .errors = {{"far below", [](Device d) { take_along_dim(made(d, {4}), numbers(d, {-5}), 0); },
+                 "take_along_dim: index -5 is out of bounds for dimension 0 with size 4"},
+                {"rank", [](Device d) { take_along_dim(made(d, {2, 3}), numbers(d, {0}), 0); },
                  "take_along_dim: input and indices should have the same number of dimensions, but got 2 dimensions "
                  "for input, and 1 dimensions for indices"}}},
     {.name = "scatter",
@@ -438,7 +444,9 @@ const Rows gather_rows({
      .dtypes = kAllTypes,
      .growth = kExact,
      .gradient = 2,
-     .errors = {{"larger", [](Device d) { scatter(made(d, {2, 3}), 1, made(d, {2, 2}, kInt64), made(d, {2, 1})); },
+     .errors = {{"number too large", [](Device d) { scatter(made(d, {3}, kUInt8), 0, numbers(d, {1}), 300); },
+                 "scatter_: value cannot be converted to type uint8 without overflow: 300"},
+                {"larger", [](Device d) { scatter(made(d, {2, 3}), 1, made(d, {2, 2}, kInt64), made(d, {2, 1})); },
                  "Expected index [2, 2] to be no larger than self [2, 3] apart from dimension 1 and to be no larger "
                  "size than src [2, 1]"},
                 {"dtype", [](Device d) { scatter(made(d, {2}), 0, numbers(d, {0}), made(d, {1}, kFloat64)); },
@@ -487,6 +495,9 @@ const Rows gather_rows({
      .errors = {{"large", [](Device d) { one_hot(numbers(d, {0, 2}), 2); },
                  "one_hot: Class values must be smaller than num_classes"},
                 {"negative", [](Device d) { one_hot(numbers(d, {-1})); }, "one_hot: Class values must be non-negative"},
+                {"empty, no classes", [](Device d) { one_hot(made(d, {0}, kInt64), 0); },
+                 "one_hot: Can not infer total number of classes from empty tensor"},
+                {"too many", [](Device d) { one_hot(made(d, {2}, kInt64), INT64_MAX); }, "one_hot: [2, "},
                 {"empty", [](Device d) { one_hot(made(d, {0}, kInt64)); },
                  "one_hot: Can not infer total number of classes from empty tensor"},
                 {"dtype", [](Device d) { one_hot(made(d, {1})); },

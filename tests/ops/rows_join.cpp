@@ -346,6 +346,16 @@ const Rows rows({
             "dimension 1 of input [2, 3]"},
            {"circular", [](Device d) { pad(made(d, {2, 3}), {4, 0}, "circular"); },
             "pad: Padding value causes wrapping around more than once"},
+           {"one dimension", [](Device d) { pad(made(d, {3}), {1, 1}, "replicate"); },
+            "pad: Padding size 2 is not supported for 1D input tensor"},
+           {"no dimension left", [](Device d) { pad(made(d, {2, 3}), {1, 1, 1, 1}, "circular"); },
+            "pad: Padding size 4 is not supported for 2D input tensor"},
+           {"to nothing", [](Device d) { pad(made(d, {2, 4}), {-2, -2}, "replicate"); },
+            "pad: input [2, 4] is too small"},
+           {"value", [](Device d) { pad(made(d, {2, 4}), {1, 1}, "reflect", 3); },
+            "pad: Padding mode \"reflect\" doesn't take in value argument"},
+           {"value too large", [](Device d) { pad(made(d, {2}), {1, 1}, "constant", 1e39); },
+            "pad: value cannot be converted to type float32 without overflow"},
            {"mode", [](Device d) { pad(made(d, {2, 3}), {1, 0}, "edge"); }, "pad: Unrecognised padding mode edge"}}),
 });
 

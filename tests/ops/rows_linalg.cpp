@@ -182,7 +182,7 @@ const Rows rows({
      .errors = {{"features", [](Device d) { linear(zeros({2, 3}, {.device = d}), zeros({5, 4}, {.device = d})); },
                  "linear: mat1 and mat2 shapes cannot be multiplied"},
                 {"bias", [](Device d) { linear(zeros({2, 3}, {.device = d}), zeros({5, 3}, {.device = d}), zeros({4}, {.device = d})); },
-                 "linear: bias of shape [4] does not fit 5 output features"}}},
+                 "linear: The size of tensor a (5) must match the size of tensor b (4)"}}},
     {.name = "einsum",
      .cases = {einsum_case("ij,jk->ik", "ij,jk->ik", {real({2, kN}), real({kN, 3})}),
                einsum_case("ij,jk", "ij,jk->ik", {real({2, kN}), real({kN, 3})}),

@@ -175,7 +175,11 @@ const Rows rows({
      .growth = kComposed,
      .gradient = 2,
      .errors =
-         {{"target too large", [](Device d) { cross_entropy(zeros({2, 3, 2}, {.device = d}), full({2, 2}, 7, {.device = d})); },
+         {{"probabilities and a class to ignore", [](Device d) {
+             cross_entropy(zeros({2, 3}, {.device = d}), ones({2, 3}, {.device = d}), {.ignore_index = 0});
+           },
+           "cross_entropy: ignore_index is not supported for floating point target"},
+          {"target too large", [](Device d) { cross_entropy(zeros({2, 3, 2}, {.device = d}), full({2, 2}, 7, {.device = d})); },
            "cross_entropy: Target 7 is out of bounds: position [0, 0] of the targets, 3 classes"},
           {"target negative", [](Device d) { cross_entropy(zeros({2, 3}, {.device = d}), full({2}, -1, {.device = d})); },
            "cross_entropy: Target -1 is out of bounds"},
@@ -257,6 +261,10 @@ const Rows rows({
      .gradient = 2,
      .errors = {{"not a probability", [](Device d) { binary_cross_entropy(full({2}, 1.5, {.device = d}), zeros({2}, {.device = d})); },
                  "binary_cross_entropy: all elements of input should be between 0 and 1"},
+                {"no target", [](Device d) { binary_cross_entropy(full({2}, 0.5, {.device = d}), full({2}, 2.0, {.device = d})); },
+                 "binary_cross_entropy: all elements of target should be between 0 and 1"},
+                {"integer target", [](Device d) { binary_cross_entropy(full({2}, 0.5, {.device = d}), ones({2}, {.dtype = kInt64, .device = d})); },
+                 "binary_cross_entropy: the target must have the input's dtype float32, but it is int64"},
                 {"shape", [](Device d) { binary_cross_entropy(zeros({2}, {.device = d}), zeros({3, 2}, {.device = d})); },
                  "binary_cross_entropy: Using a target size ([3, 2]) that is different to the input size ([2]) is not allowed"}},
      .no_specials = "inputs outside of [0, 1] are an error"},

@@ -238,7 +238,9 @@ const Rows rows({
                 .reference = [](const Refs& r) { return grouped(r[0], 2, nullptr, nullptr, 1e-2); }}},
      .growth = kComposed,
      .gradient = 2,
-     .errors = {{"groups", [](Device d) { group_norm(zeros({2, 6}, {.device = d}), 4); },
+     .errors = {{"no channels", [](Device d) { group_norm(zeros({2, 0, 3}, {.device = d}), 1); },
+                 "group_norm: Expected number of channels to be greater than 0, got 0"},
+                {"groups", [](Device d) { group_norm(zeros({2, 6}, {.device = d}), 4); },
                  "group_norm: Expected number of channels in input to be divisible by num_groups, but got input of "
                  "shape [2, 6] and num_groups=4"}}},
     {.name = "instance_norm",

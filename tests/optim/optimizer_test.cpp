@@ -79,6 +79,12 @@ TEST_CASE("a state that does not fit is refused whole") {
   bad.numbers["x/step"] = 1;
   CHECK_THROWS_AS(adam.load_state_dict(bad), FormatError);
   bad = good;
+  bad.tensors["0/bogus"] = zeros({2});
+  CHECK_THROWS_WITH(adam.load_state_dict(bad), "Adam: load_state_dict: unknown entry \"0/bogus\"");
+  bad = good;
+  bad.numbers["0/mu_product"] = 1;
+  CHECK_THROWS_AS(adam.load_state_dict(bad), FormatError);
+  bad = good;
   bad.numbers.erase("group/0/lr");
   CHECK_THROWS_AS(adam.load_state_dict(bad), FormatError);
   CHECK(adam.state_dict().numbers == good.numbers);
@@ -150,6 +156,21 @@ TEST_CASE("non-finite norms can be refused, values can be clamped") {
   CHECK(p.grad().to_vector<float>() == std::vector<float>{0.5f, -0.25f});
 }
 
+TEST_CASE("a sequence of schedules is of one optimiser, and loads whole or not at all") {
+  using namespace optim::lr_scheduler;
+  Tensor p = leaf({1}), q = leaf({1});
+  optim::SGD mine({p}, {.lr = 1}), other({q}, {.lr = 1});
+  const auto first = std::make_shared<StepLR>(mine, 2), second = std::make_shared<StepLR>(mine, 3);
+  CHECK_THROWS_AS(SequentialLR(mine, {first, std::make_shared<StepLR>(other, 2)}, {4}), ValueError);
+  SequentialLR both(mine, {first, second}, {4});
+  const auto before = both.state_dict();
+  auto bad = before;
+  bad["scheduler/0/last_epoch"] = 3;
+  bad["scheduler/1/last_epoch"] = std::nan("");
+  CHECK_THROWS_AS(both.load_state_dict(bad), FormatError);
+  CHECK(both.state_dict() == before);
+}
+
 TEST_CASE("schedules save and restore") {
   using namespace optim::lr_scheduler;
   Tensor p = leaf({1});
@@ -165,7 +186,21 @@ TEST_CASE("schedules save and restore") {
   auto bad = state;
   bad.erase("last_epoch");
   CHECK_THROWS_AS(other.load_state_dict(bad), FormatError);
+  for (const char* key : {"last_epoch", "base_lr/0"}) {
+    bad = state;
+    bad[key] = std::nan("");
+    CHECK_THROWS_AS(other.load_state_dict(bad), FormatError);
+  }
+  bad = state;
+  bad["last_epoch"] = 1.5;
+  CHECK_THROWS_AS(other.load_state_dict(bad), FormatError);
+  CHECK(other.state_dict() == state);
   CHECK_THROWS_AS(StepLR(sgd, 0), ValueError);
+  ReduceLROnPlateau plateau(sgd);
+  plateau.load_state_dict(plateau.state_dict());  // its best is infinite at first
+  auto none = plateau.state_dict();
+  none["best"] = std::nan("");
+  CHECK_THROWS_AS(plateau.load_state_dict(none), FormatError);
   OneCycleLR once(sgd, {.max_lr = 1, .total_steps = 2, .cycle_momentum = false});
   once.step();
   CHECK_THROWS_AS(once.step(), ValueError);
