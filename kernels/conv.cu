@@ -113,7 +113,7 @@ struct Tiles {
 };
 
 template <class T, class Product>
-__global__ void __launch_bounds__(kThreads) conv_kernel(Product product, Tiles tiles) {
+__global__ void __launch_bounds__(kThreads, 2) conv_kernel(Product product, Tiles tiles) {
   using A = acc_t<T>;
   A* const as = arch::dynamic_smem<A>();  // (kDepth, kRow): a column apart, so that the writes meet no bank twice
   A* const bs = as + kDepth * kRow;       // (kDepth, kTile)

@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(kThreads) avg_pool_kernel(const T* x, T* y, in
 }
 
 template <class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 2)
     avg_pool_backward_kernel(const T* g, T* dx, int64_t n, Planes z, PoolRule rule) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {

@@ -150,6 +150,7 @@ TEST_CASE("sorting lines of every length is stable, NaN last") {
           check_pair(sort(x, 1, descending), sort(there, 1, descending));
           check_pair(sort(x.transpose(0, 1), 0, descending), sort(there.transpose(0, 1), 0, descending));
         }
+        if (t == kBool) continue;  // sorted only
         for (const int64_t k : {int64_t{1}, int64_t{5}, int64_t{600}, int64_t{1030}, n})
           for (const bool largest : {false, true})
             if (k <= n) check_pair(topk(x, k, 1, largest), topk(there, k, 1, largest));

@@ -305,7 +305,7 @@ TEST_CASE("gradients in every floating dtype equal those in float64, with and wi
   });
 }
 
-TEST_CASE("gradients and their gradients equal finite differences") {
+TEST_CASE("gradients and their gradients equal finite differences", "[finite_differences]") {
   each_row([&](const Row& row) {
     if (row.gradient > 0)
       over_settings(row, {kFloat64}, false, "gradcheck",
