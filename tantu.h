@@ -7,6 +7,7 @@
 #include <tantu/autograd/gradcheck.h>
 #include <tantu/autograd/ops.h>
 #include <tantu/core/device.h>
+#include <tantu/core/gpu.h>
 #include <tantu/core/matmul_options.h>
 #include <tantu/core/print.h>
 #include <tantu/core/thread_pool.h>

@@ -71,7 +71,7 @@ const Layout layouts[] = {
 }  // namespace
 
 TEST_CASE("copies between layouts and dtypes equal the CPU's") {
-  for (const Device& gpu : gpus())
+  for (const Device& gpu : gpu_devices())
     for (const Layout& layout : layouts)
       for (const DType from : kEveryDtype) {
         const Tensor x = draw(layout.shape, from, -100, 100, 1), there = x.to(gpu);
@@ -86,7 +86,7 @@ TEST_CASE("copies between layouts and dtypes equal the CPU's") {
 }
 
 TEST_CASE("copies into every layout write their elements and no others") {
-  for (const Device& gpu : gpus())
+  for (const Device& gpu : gpu_devices())
     for (const Layout& layout : layouts) {
       if (std::string(layout.name).find("expanded") == 0) continue;
       for (const DType dtype : {kUInt8, kFloat16, kFloat32, kFloat64}) {
@@ -101,7 +101,7 @@ TEST_CASE("copies into every layout write their elements and no others") {
 }
 
 TEST_CASE("fills write their elements and no others") {
-  for (const Device& gpu : gpus())
+  for (const Device& gpu : gpu_devices())
     for (const Layout& layout : layouts) {
       if (std::string(layout.name).find("expanded") == 0) continue;
       for (const DType dtype : kEveryDtype) {
@@ -116,7 +116,7 @@ TEST_CASE("fills write their elements and no others") {
 }
 
 TEST_CASE("more elements than a grid has threads are copied and filled") {
-  for (const Device& gpu : gpus()) {
+  for (const Device& gpu : gpu_devices()) {
     const Tensor x = draw({1100, 1003}, kUInt8, 0, 255, 3), there = x.to(gpu);
     CHECK(bit_difference(there.transpose(0, 1).contiguous(), x.transpose(0, 1).contiguous()) == "");
     CHECK(bit_difference(there.narrow(1, 1, 1001).contiguous(), x.narrow(1, 1, 1001).contiguous()) == "");

@@ -2,8 +2,7 @@
 
 #include <tantu/tests/catch.h>
 
-#include <tantu/core/backend.h>
-#include <tantu/core/device.h>
+#include <tantu/core/gpu.h>
 
 #include <vector>
 
@@ -16,10 +15,6 @@ inline std::vector<Device> gpu_devices() {
     if (!d.is_cpu() && d.index() == 0) gpus.push_back(d);
   if (gpus.empty()) skip_test("no GPU (a virtual one: TANTU_VGPU_DEVICES=1)");
   return gpus;
-}
-
-inline void synchronize(Device device) {
-  backend_of("test", device).synchronize(device.index());
 }
 
 }  // namespace tantu

@@ -115,11 +115,11 @@ TEST_CASE("a bad index throws once, at the next synchronising call, and the devi
   for (Device device : gpu_devices()) {
     const Tensor x = arange(12, {.dtype = kFloat32, .device = device}).view({4, 3});
     const Tensor y = index_select(x, 0, tensor({1, 4, 0}, {.device = device}));
-    CHECK_THROWS_WITH(synchronize(device),
+    CHECK_THROWS_WITH(gpu::synchronize(device),
                       contains("index_select: index 4 is out of bounds for dimension 0 with size 4 "
                                "(at position [1] of the index)"));
     CHECK(y.to_vector<float>() == std::vector<float>{3, 4, 5, 0, 0, 0, 0, 1, 2});
-    synchronize(device);
+    gpu::synchronize(device);
 
     Tensor z = zeros({4}, {.device = device});
     index_add_(z, 0, tensor({-1, 2, 2, 7}, {.device = device}), ones({4}, {.device = device}));
@@ -127,12 +127,12 @@ TEST_CASE("a bad index throws once, at the next synchronising call, and the devi
     CHECK(z.to_vector<float>() == std::vector<float>{0, 0, 2, 0});
 
     const Tensor e = embedding(tensor({3, -1}, {.device = device}), x);
-    CHECK_THROWS_WITH(synchronize(device),
+    CHECK_THROWS_WITH(gpu::synchronize(device),
                       contains("embedding: index out of range in self: index -1 at position [1], 4 embeddings"));
     CHECK(e.to_vector<float>() == std::vector<float>{9, 10, 11, 0, 0, 0});
 
     const Tensor loss = nll_loss(x, tensor({0, 3, 1, 2}, {.device = device}), {.reduction = "none"});
-    CHECK_THROWS_WITH(synchronize(device),
+    CHECK_THROWS_WITH(gpu::synchronize(device),
                       contains("nll_loss: Target 3 is out of bounds: position [1] of the targets, 3 classes"));
     CHECK(loss.to_vector<float>() == std::vector<float>{0, 0, -7, -11});
   }

@@ -4,6 +4,7 @@
 
 #include <tantu/autograd/ops.h>
 #include <tantu/core/dispatch.h>
+#include <tantu/tests/gpu/gpu_devices.h>
 
 #include <fmt/format.h>
 
@@ -15,15 +16,6 @@
 
 /// Helpers of the tests of kernels that work along lines: reductions, softmax, scans, sorting.
 namespace tantu::linetest {
-
-/// The first GPU of each kind, virtual or not; says so if there is none.
-inline std::vector<Device> gpus() {
-  std::vector<Device> found;
-  for (const Device& d : devices())
-    if (!d.is_cpu() && d.index() == 0) found.push_back(d);
-  if (found.empty()) skip_test("a GPU (TANTU_VGPU_DEVICES=1 makes a virtual one)");
-  return found;
-}
 
 /// Uniform numbers on the CPU, whole ones for integers.
 inline Tensor draw(const Shape& shape, DType dtype, double low, double high, unsigned seed) {

@@ -39,7 +39,7 @@ void check_pair(const std::pair<Tensor, Tensor>& want, const std::pair<Tensor, T
 }  // namespace
 
 TEST_CASE("softmax and its gradient on lines of every length") {
-  for (const Device& device : gpus())
+  for (const Device& device : gpu_devices())
     for (const int64_t n : line_lengths())
       for (const DType t : {kFloat32, kFloat16, kFloat64, kBFloat16})
         for (const bool log : {false, true}) {
@@ -64,7 +64,7 @@ TEST_CASE("softmax and its gradient on lines of every length") {
 }
 
 TEST_CASE("softmax over other dimensions, in place of other layouts") {
-  for (const Device& device : gpus())
+  for (const Device& device : gpu_devices())
     for (const Shape& shape : {Shape{2, 4, 33}, Shape{3, 1000, 5}, Shape{1, 3000, 1}, Shape{40, 2, 300}})
       for (int64_t dim = 0; dim < 3; ++dim) {
         CAPTURE(shape.to_string(), dim);
@@ -78,7 +78,7 @@ TEST_CASE("softmax over other dimensions, in place of other layouts") {
 
 TEST_CASE("softmax of huge numbers, infinities and NaN") {
   const double inf = INFINITY;
-  for (const Device& device : gpus())
+  for (const Device& device : gpu_devices())
     for (const int64_t n : {4, 100, 1500, 17000})
       for (const DType t : {kFloat32, kFloat16})
         for (const std::vector<double>& few : std::vector<std::vector<double>>{{1e4, -1e4, 0, 3},
@@ -101,7 +101,7 @@ TEST_CASE("softmax of huge numbers, infinities and NaN") {
 }
 
 TEST_CASE("running sums of lines of every length, from both ends") {
-  for (const Device& device : gpus())
+  for (const Device& device : gpu_devices())
     for (const int64_t n : {1, 3, 4, 5, 16, 17, 127, 129, 1024, 1025, 5000, 16385, 100003})
       for (const Shape& shape : {Shape{n}, Shape{3, n}, Shape{n, 5}, Shape{n, 300}}) {
         if (numel(shape) > 2000000) continue;
@@ -124,7 +124,7 @@ TEST_CASE("running sums of lines of every length, from both ends") {
 }
 
 TEST_CASE("the gradient of a product, with zeros") {
-  for (const Device& device : gpus())
+  for (const Device& device : gpu_devices())
     for (const int64_t n : {1, 2, 31, 32, 33, 255, 257, 1500})
       for (const int zeros_in_row : {0, 1, 2}) {
         CAPTURE(n, zeros_in_row);
@@ -140,7 +140,7 @@ TEST_CASE("the gradient of a product, with zeros") {
 }
 
 TEST_CASE("sorting lines of every length is stable, NaN last") {
-  for (const Device& device : gpus())
+  for (const Device& device : gpu_devices())
     for (const int64_t n : {1, 2, 3, 5, 33, 1000, 1024, 1025, 2047, 2048, 2049, 4097, 9000, 50001})
       for (const DType t : {kFloat32, kFloat64, kFloat16, kBFloat16, kInt64, kInt32, kUInt8, kBool}) {
         if (n > 9000 && t != kFloat32 && t != kInt64) continue;
@@ -161,7 +161,7 @@ TEST_CASE("sorting lines of every length is stable, NaN last") {
 }
 
 TEST_CASE("sorting many short lines") {
-  for (const Device& device : gpus())
+  for (const Device& device : gpu_devices())
     for (const Shape& shape : {Shape{5000, 3}, Shape{70000, 1}, Shape{129, 100}, Shape{3, 1000}})
       for (const int64_t dim : {0, 1}) {
         CAPTURE(shape.to_string(), dim);
@@ -172,7 +172,7 @@ TEST_CASE("sorting many short lines") {
 }
 
 TEST_CASE("bits of softmax and running sums repeat") {
-  for (const Device& device : gpus())
+  for (const Device& device : gpu_devices())
     for (const Shape& shape : {Shape{2, 20000}, Shape{5, 700}, Shape{900, 40}})
       for (const int64_t dim : {0, 1}) {
         const Tensor x = draw(shape, kFloat32, -3, 3, 2).to(device);

@@ -85,7 +85,7 @@ const int64_t sizes[] = {0, 1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 129};
 
 TEST_CASE("products of every edge size, layout and scale equal sums in float64") {
   int n = 0;
-  for (const Device& gpu : gpus())
+  for (const Device& gpu : gpu_devices())
     for (const char* backend : {"cublas", "tantu"}) {
       const Chosen chosen(backend);
       for (const DType dtype : kFloatingDtypes)
@@ -106,7 +106,7 @@ TEST_CASE("products of every edge size, layout and scale equal sums in float64")
 }
 
 TEST_CASE("batches, repeated matrices and large tiles") {
-  for (const Device& gpu : gpus())
+  for (const Device& gpu : gpu_devices())
     for (const char* backend : {"cublas", "tantu"}) {
       const Chosen chosen(backend);
       for (const DType dtype : kFloatingDtypes)
@@ -129,7 +129,7 @@ TEST_CASE("batches, repeated matrices and large tiles") {
 
 TEST_CASE("our products repeat bit for bit, and small and large tiles agree") {
   const Chosen chosen("tantu");
-  for (const Device& gpu : gpus()) {
+  for (const Device& gpu : gpu_devices()) {
     const Tensor a = draw({65, 100, 37}, kFloat32, -1, 1, 1).to(gpu),
                  b = draw({65, 37, 90}, kFloat32, -1, 1, 2).to(gpu);
     const Tensor all = matmul(a, b);
@@ -147,7 +147,7 @@ TEST_CASE("an unknown backend or precision is told with the choices") {
 }
 
 TEST_CASE("TF32 is computed only when asked for, and by cuBLAS only") {
-  for (const Device& gpu : gpus()) {
+  for (const Device& gpu : gpu_devices()) {
     const Tensor a = full({32, 32}, 1 + 0x1p-20, {.device = gpu}), one = eye(32, {}, {.device = gpu});
     CHECK(matmul(a, one).cpu()[0][0].item<float>() == 1 + 0x1p-20f);
     set_float32_matmul_precision("high");

@@ -91,7 +91,7 @@ TEST_CASE("a step does nothing while a bad index waits to be thrown") {
     q.set_grad(ones({3, 4}, {.device = device}));
     index_select(p.detach(), 0, tensor({5000}, {.device = device}));
     sgd.step();
-    CHECK_THROWS_AS(synchronize(device), IndexError);
+    CHECK_THROWS_AS(gpu::synchronize(device), IndexError);
     CHECK(p.detach().to_vector<double>() == std::vector<double>(1000, 1));
     CHECK(q.detach().to_vector<double>() == std::vector<double>(12, 1));
     sgd.step();

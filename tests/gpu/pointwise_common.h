@@ -4,6 +4,9 @@
 
 #include <tantu/autograd/ops.h>
 #include <tantu/core/dispatch.h>
+#include <tantu/tests/gpu/gpu_devices.h>
+
+#include <fmt/format.h>
 
 #include <cmath>
 #include <cstring>
@@ -12,15 +15,6 @@
 #include <vector>
 
 namespace tantu::gputest {
-
-/// Every GPU there is, virtual or not; says so if there is none.
-inline std::vector<Device> gpus() {
-  std::vector<Device> found;
-  for (const Device& d : devices())
-    if (!d.is_cpu()) found.push_back(d);
-  if (found.empty()) skip_test("a GPU (TANTU_VGPU_DEVICES=1 makes a virtual one)");
-  return found;
-}
 
 /// "" if two tensors hold the same bits in the same places (any NaN is like any other), else the first difference.
 inline std::string bit_difference(const Tensor& x, const Tensor& y) {

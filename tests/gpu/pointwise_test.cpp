@@ -27,7 +27,7 @@ Tensor run(Row row, const Tensor (&x)[3]) {
 
 TEST_CASE("a row has the same bits by packs and one element at a time") {
   NoGradGuard no_grad;
-  for (const Device& gpu : gpus())
+  for (const Device& gpu : gpu_devices())
     for (int r = 0; r < kRows; ++r) {
       const Row row = static_cast<Row>(r);
       const RowInfo& of = info(row);
@@ -75,7 +75,7 @@ TEST_CASE("operands of every shape meet in packs as they do one by one") {
                         {{7}, {7}},
                         {{16, 1}, {1, 24}},
                         {{2, 1, 3, 1, 8}, {5, 1, 4, 1}}};
-  for (const Device& gpu : gpus())
+  for (const Device& gpu : gpu_devices())
     for (const DType dtype : kFloatingDtypes)
       for (const Pair& p : pairs) {
         const Tensor a = draw(p.a, dtype, -3, 3, 1), b = draw(p.b, dtype, -3, 3, 2),
@@ -95,7 +95,7 @@ TEST_CASE("operands of every shape meet in packs as they do one by one") {
 
 TEST_CASE("a transposed operand and one with holes meet a dense one") {
   NoGradGuard no_grad;
-  for (const Device& gpu : gpus())
+  for (const Device& gpu : gpu_devices())
     for (const DType dtype : {kFloat32, kFloat16, kInt64, kBool}) {
       const Tensor a = draw({48, 80}, dtype, 0, 3, 1), b = draw({80, 48}, dtype, 0, 3, 2),
                    c = draw({48, 160}, dtype, 0, 3, 3);

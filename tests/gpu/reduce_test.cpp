@@ -23,7 +23,7 @@ void compare(Device device, const Tensor& x, double tolerance, const F& f) {
 }  // namespace
 
 TEST_CASE("long rows and long columns: sums, extremes, moments, norms") {
-  for (const Device& device : gpus())
+  for (const Device& device : gpu_devices())
     for (const bool columns : {false, true})
       for (const Shape& shape : columns ? kColumns : kLongRows)
         for (const DType t : {kFloat32, kFloat16, kFloat64}) {
@@ -41,7 +41,7 @@ TEST_CASE("long rows and long columns: sums, extremes, moments, norms") {
 }
 
 TEST_CASE("integers, truths and products of many elements are exact") {
-  for (const Device& device : gpus())
+  for (const Device& device : gpu_devices())
     for (const Shape& shape : {Shape{2, 30001}, Shape{7001, 33}, Shape{1, 70000}})
       for (const DType t : {kInt64, kInt32, kUInt8, kBool})
         for (const int64_t dim : {0, 1}) {
@@ -57,7 +57,7 @@ TEST_CASE("integers, truths and products of many elements are exact") {
 
 TEST_CASE("random views reduced over random dimensions") {
   std::mt19937 random(99);
-  for (const Device& device : gpus())
+  for (const Device& device : gpu_devices())
     for (int round = 0; round < 60; ++round) {
       const Tensor x = draw({3, 10, 7, 9, 2}, kFloat32, -2, 2, random());
       Dims order;
@@ -78,7 +78,7 @@ TEST_CASE("random views reduced over random dimensions") {
 }
 
 TEST_CASE("the first of equal elements and the first NaN win wherever they stand") {
-  for (const Device& device : gpus())
+  for (const Device& device : gpu_devices())
     for (const int64_t n : {1, 2, 31, 33, 257, 1024, 1025, 4097, 20001})
       for (const int64_t columns : {1, 9})
         for (const int64_t place : {int64_t{0}, n / 3, n / 2, n - 1})
@@ -94,7 +94,7 @@ TEST_CASE("the first of equal elements and the first NaN win wherever they stand
             CHECK(difference(amax(here, 0), amax(there, 0), 0) == "");
             CHECK(got.second.cpu().flatten().to_vector<int64_t>()[0] == place);
           }
-  for (const Device& device : gpus()) {
+  for (const Device& device : gpu_devices()) {
     const Tensor zero = tensor({-0.0, 0.0, -0.0}, {.dtype = kFloat32, .device = device});
     CHECK(argmax(zero).item<int64_t>() == 0);
     CHECK(argmin(zero.narrow(0, 1, 2)).item<int64_t>() == 0);
@@ -102,7 +102,7 @@ TEST_CASE("the first of equal elements and the first NaN win wherever they stand
 }
 
 TEST_CASE("variance and norms survive far means and huge and tiny numbers") {
-  for (const Device& device : gpus())
+  for (const Device& device : gpu_devices())
     for (const Shape& shape : {Shape{1, 7}, Shape{3, 1000}, Shape{1, 50000}})
       for (const double mean : {1e2, 1e4, 1e7}) {
         CAPTURE(shape.to_string(), mean);
@@ -119,7 +119,7 @@ TEST_CASE("variance and norms survive far means and huge and tiny numbers") {
 }
 
 TEST_CASE("many rows and short ones") {
-  for (const Device& device : gpus())
+  for (const Device& device : gpu_devices())
     for (const Shape& shape : {Shape{65535, 2}, Shape{65537, 3}, Shape{70000, 1}, Shape{2, 70000}, Shape{3000, 40}}) {
       CAPTURE(shape.to_string());
       const Tensor x = draw(shape, kFloat32, -1, 1, 8);
@@ -128,7 +128,7 @@ TEST_CASE("many rows and short ones") {
 }
 
 TEST_CASE("halves are summed in float32") {
-  for (const Device& device : gpus())
+  for (const Device& device : gpu_devices())
     for (const DType t : {kFloat16, kBFloat16}) {
       const Tensor x = full({100000, 8}, 0.01, {.dtype = t});
       const double each = x.narrow(0, 0, 1).to(kFloat64).sum().item<double>() / 8;
@@ -139,7 +139,7 @@ TEST_CASE("halves are summed in float32") {
 }
 
 TEST_CASE("bits repeat, and an unaligned start does not change them") {
-  for (const Device& device : gpus())
+  for (const Device& device : gpu_devices())
     for (const Shape& shape : {Shape{1, 100003}, Shape{9, 4100}, Shape{4100, 36}, Shape{200, 77}})
       for (const int64_t dim : {0, 1}) {
         CAPTURE(shape.to_string(), dim);

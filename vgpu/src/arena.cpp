@@ -21,10 +21,13 @@ void Arena::create(Device*, size_t capacity) {
   capacity_ = capacity;
   bump_ = unit;
   reserve_ = round_up(capacity + capacity / 8, huge);
-  void* map = mmap(nullptr, reserve_ + huge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  // Device addresses begin 1 GiB above a multiple of 4 GiB. A small number in the low half of a word whose high half is
+  // a host pointer's remains (padding of an argument struct) then never looks like an address of this device.
+  constexpr size_t low = size_t{1} << 30, word = size_t{1} << 32;
+  void* map = mmap(nullptr, reserve_ + low + word, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (map == MAP_FAILED)
     throw ConfigError("TANTU_VGPU_MEMORY: no address space for " + std::to_string(reserve_) + " bytes");
-  base_ = reinterpret_cast<char*>(round_up(reinterpret_cast<uintptr_t>(map), huge));
+  base_ = reinterpret_cast<char*>(round_up(reinterpret_cast<uintptr_t>(map), word) + low);
   static bool noted = false;
   if (madvise(base_, reserve_, MADV_HUGEPAGE) != 0 && !noted && !config().quiet) {
     noted = true;

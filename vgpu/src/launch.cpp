@@ -119,7 +119,7 @@ cudaError_t check_arguments(const Device& device, const LaunchRecord& r) {
       for (size_t o = 0; problem.empty() && o + 8 <= a.bytes && (a.offset + o) % 8 == 0; o += 8) {
         std::memcpy(&value, bytes + a.offset + o, 8);
         Device* owner = device_of(value);
-        if (owner && !reachable(device, *owner)) problem = check_pointer(device, value);
+        if (owner && owner->arena.find(value) && !reachable(device, *owner)) problem = check_pointer(device, value);
       }
     }
     if (!problem.empty()) {
