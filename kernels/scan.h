@@ -11,8 +11,8 @@ namespace tantu {
 TANTU_KERNEL(cumsum, ConstView x, View y, int axis, bool reverse);
 
 /// dx = g times the product of all the other elements of its row: the gradient of a product, right with any number of
-/// zeros. x and dx (kept…, reduced…), g (kept…); floating, any strides. Computes in float32 (float64 for doubles). On a GPU
-/// the workspace holds as many numbers as x.
+/// zeros. x and dx (kept…, reduced…), g (kept…); floating, any strides. Computes in float32 (float64 for doubles). On a
+/// GPU the workspace holds as many numbers as x.
 TANTU_KERNEL(prod_backward_last, ConstView g, ConstView x, View dx, int reduced);
 
 }  // namespace tantu
