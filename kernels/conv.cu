@@ -27,11 +27,11 @@ constexpr int kThreads = 256, kTile = 64, kDepth = 16, kEach = 4, kRow = kTile +
 
 // The element of x that tap (r, s) of output (p, q) meets, or 0 outside of the plane.
 template <class T>
-__device__ __forceinline__ acc_t<T> pixel(const ConvSizes& z, const T* x, int64_t plane, int64_t p, int64_t q,
-                                          int64_t r, int64_t s) {
+__device__ __forceinline__ compute_t<T> pixel(const ConvSizes& z, const T* x, int64_t plane, int64_t p, int64_t q,
+                                              int64_t r, int64_t s) {
   const int64_t h = p * z.rule.stride[0] - z.rule.padding[0] + r * z.rule.dilation[0];
   const int64_t w = q * z.rule.stride[1] - z.rule.padding[1] + s * z.rule.dilation[1];
-  return h >= 0 && h < z.H && w >= 0 && w < z.W ? widen(x[(plane * z.H + h) * z.W + w]) : acc_t<T>(0);
+  return h >= 0 && h < z.H && w >= 0 && w < z.W ? widened(x[(plane * z.H + h) * z.W + w]) : compute_t<T>(0);
 }
 
 // The three products: their sizes, their operands by index, and where an element of C goes.
@@ -43,16 +43,18 @@ struct Forward {
   __host__ __device__ int64_t M() const { return z.filters; }
   __host__ __device__ int64_t N() const { return z.N * z.positions; }
   __host__ __device__ int64_t K() const { return z.patch; }
-  __device__ acc_t<T> a(int64_t group, int64_t m, int64_t k) const { return widen(w[(group * M() + m) * K() + k]); }
-  __device__ acc_t<T> b(int64_t group, int64_t k, int64_t n) const {
+  __device__ compute_t<T> a(int64_t group, int64_t m, int64_t k) const {
+    return widened(w[(group * M() + m) * K() + k]);
+  }
+  __device__ compute_t<T> b(int64_t group, int64_t k, int64_t n) const {
     const int64_t s = k % z.S, r = k / z.S % z.R, c = k / (z.R * z.S);
     const int64_t q = n % z.Q, p = n / z.Q % z.P, image = n / z.positions;
     return pixel(z, x, image * z.C + group * z.channels + c, p, q, r, s);
   }
-  __device__ void store(int64_t group, int64_t, int64_t m, int64_t n, acc_t<T> sum) const {
+  __device__ void store(int64_t group, int64_t, int64_t m, int64_t n, compute_t<T> sum) const {
     const int64_t position = n % z.positions, image = n / z.positions;
-    if (bias) sum += widen(bias[group * M() + m]);
-    y[(image * z.O + group * M() + m) * z.positions + position] = narrow<T>(sum);
+    if (bias) sum += widened(bias[group * M() + m]);
+    y[(image * z.O + group * M() + m) * z.positions + position] = narrowed<T>(sum);
   }
 };
 
@@ -64,11 +66,11 @@ struct OfInput {
   __host__ __device__ int64_t M() const { return z.channels; }
   __host__ __device__ int64_t N() const { return z.N * z.H * z.W; }
   __host__ __device__ int64_t K() const { return z.filters * z.R * z.S; }
-  __device__ acc_t<T> a(int64_t group, int64_t m, int64_t k) const {  // k = (o, r, s)
+  __device__ compute_t<T> a(int64_t group, int64_t m, int64_t k) const {  // k = (o, r, s)
     const int64_t tap = k % (z.R * z.S), o = k / (z.R * z.S);
-    return widen(w[((group * z.filters + o) * z.channels + m) * z.R * z.S + tap]);
+    return widened(w[((group * z.filters + o) * z.channels + m) * z.R * z.S + tap]);
   }
-  __device__ acc_t<T> b(int64_t group, int64_t k, int64_t n) const {
+  __device__ compute_t<T> b(int64_t group, int64_t k, int64_t n) const {
     const int64_t s = k % z.S, r = k / z.S % z.R, o = k / (z.R * z.S);
     const int64_t w_at = n % z.W, h = n / z.W % z.H, image = n / (z.H * z.W);
     const int64_t down = h + z.rule.padding[0] - r * z.rule.dilation[0];  // = p * stride, if a position met it
@@ -76,12 +78,12 @@ struct OfInput {
     const int64_t p = down / z.rule.stride[0], q = across / z.rule.stride[1];
     const bool met = down >= 0 && across >= 0 && p < z.P && q < z.Q && p * z.rule.stride[0] == down &&
                      q * z.rule.stride[1] == across;
-    return met ? widen(g[((image * z.O + group * z.filters + o) * z.P + p) * z.Q + q]) : acc_t<T>(0);
+    return met ? widened(g[((image * z.O + group * z.filters + o) * z.P + p) * z.Q + q]) : compute_t<T>(0);
   }
-  __device__ void store(int64_t group, int64_t, int64_t m, int64_t n, acc_t<T> sum) const {
+  __device__ void store(int64_t group, int64_t, int64_t m, int64_t n, compute_t<T> sum) const {
     const int64_t pixel = n % (z.H * z.W), image = n / (z.H * z.W);
-    if (bias) sum += widen(bias[group * M() + m]);
-    dx[(image * z.C + group * M() + m) * z.H * z.W + pixel] = narrow<T>(sum);
+    if (bias) sum += widened(bias[group * M() + m]);
+    dx[(image * z.C + group * M() + m) * z.H * z.W + pixel] = narrowed<T>(sum);
   }
 };
 
@@ -89,20 +91,20 @@ template <class T>
 struct OfWeight {
   ConvSizes z;
   const T *g, *x;
-  acc_t<T>* parts;  // (parts, O, patch)
+  compute_t<T>* parts;  // (parts, O, patch)
   __host__ __device__ int64_t M() const { return z.filters; }
   __host__ __device__ int64_t N() const { return z.patch; }
   __host__ __device__ int64_t K() const { return z.N * z.positions; }
-  __device__ acc_t<T> a(int64_t group, int64_t m, int64_t k) const {
+  __device__ compute_t<T> a(int64_t group, int64_t m, int64_t k) const {
     const int64_t position = k % z.positions, image = k / z.positions;
-    return widen(g[(image * z.O + group * M() + m) * z.positions + position]);
+    return widened(g[(image * z.O + group * M() + m) * z.positions + position]);
   }
-  __device__ acc_t<T> b(int64_t group, int64_t k, int64_t n) const {
+  __device__ compute_t<T> b(int64_t group, int64_t k, int64_t n) const {
     const int64_t s = n % z.S, r = n / z.S % z.R, c = n / (z.R * z.S);
     const int64_t q = k % z.Q, p = k / z.Q % z.P, image = k / z.positions;
     return pixel(z, x, image * z.C + group * z.channels + c, p, q, r, s);
   }
-  __device__ void store(int64_t group, int64_t part, int64_t m, int64_t n, acc_t<T> sum) const {
+  __device__ void store(int64_t group, int64_t part, int64_t m, int64_t n, compute_t<T> sum) const {
     parts[(part * z.O + group * M() + m) * N() + n] = sum;
   }
 };
@@ -114,7 +116,7 @@ struct Tiles {
 
 template <class T, class Product>
 __global__ void __launch_bounds__(kThreads, 2) conv_kernel(Product product, Tiles tiles) {
-  using A = acc_t<T>;
+  using A = compute_t<T>;
   A* const as = arch::dynamic_smem<A>();  // (kDepth, kRow): a column apart, so that the writes meet no bank twice
   A* const bs = as + kDepth * kRow;       // (kDepth, kTile)
   const int64_t M = product.M(), N = product.N();
@@ -155,12 +157,13 @@ __global__ void __launch_bounds__(kThreads, 2) conv_kernel(Product product, Tile
 
 // dw = the sum of its parts, in their order
 template <class T>
-__global__ void __launch_bounds__(kThreads) conv_parts_kernel(const acc_t<T>* parts, T* dw, int64_t n, int64_t count) {
+__global__ void __launch_bounds__(kThreads)
+    conv_parts_kernel(const compute_t<T>* parts, T* dw, int64_t n, int64_t count) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
-    acc_t<T> sum = parts[i];
+    compute_t<T> sum = parts[i];
     for (int64_t part = 1; part < count; ++part) sum += parts[part * n + i];
-    dw[i] = narrow<T>(sum);
+    dw[i] = narrowed<T>(sum);
   }
 }
 
@@ -169,7 +172,7 @@ void multiply(GpuContext& ctx, const Product& product, int64_t parts) {
   Tiles tiles{(product.M() + kTile - 1) / kTile, (product.N() + kTile - 1) / kTile, parts, 0};
   tiles.length = std::max<int64_t>(1, (product.K() + parts - 1) / parts);
   launch(ctx, "conv_kernel", conv_kernel<T, Product>, product.z.rule.groups * parts * tiles.m * tiles.n, kThreads,
-         kDepth * (kRow + kTile) * sizeof(acc_t<T>), product, tiles);
+         kDepth * (kRow + kTile) * sizeof(compute_t<T>), product, tiles);
 }
 
 constexpr int64_t kPartLength = 4096, kMostParts = 64;
@@ -198,10 +201,10 @@ void conv_backward_weight(GpuContext& ctx, ConstView g, ConstView x, View dw, co
   const ConvSizes z(x.sizes, dw.sizes, g.sizes, rule);
   with_floating_type(dw.dtype, [&]<class T>(T*) {
     const int64_t count = std::clamp<int64_t>(z.N * z.positions / kPartLength, 1, kMostParts);
-    const Workspace parts(ctx, "conv", count * n * static_cast<int64_t>(sizeof(acc_t<T>)));
-    multiply<T>(ctx, OfWeight<T>{z, g.as<T>(), x.as<T>(), parts.data<acc_t<T>>()}, count);
-    launch(ctx, "conv_parts_kernel", conv_parts_kernel<T>, blocks_for(n, kThreads), kThreads, 0, parts.data<acc_t<T>>(),
-           dw.as<T>(), n, count);
+    const Workspace parts(ctx, "conv", count * n * static_cast<int64_t>(sizeof(compute_t<T>)));
+    multiply<T>(ctx, OfWeight<T>{z, g.as<T>(), x.as<T>(), parts.data<compute_t<T>>()}, count);
+    launch(ctx, "conv_parts_kernel", conv_parts_kernel<T>, blocks_for(n, kThreads), kThreads, 0,
+           parts.data<compute_t<T>>(), dw.as<T>(), n, count);
   });
 }
 

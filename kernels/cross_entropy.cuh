@@ -3,25 +3,13 @@
 #include <tantu/kernels/cross_entropy.h>
 #include <tantu/kernels/index_report.cuh>
 #include <tantu/kernels/row_group.cuh>
+#include <tantu/kernels/typed.cuh>
 #include <tantu/kernels/typed_reader.cuh>
 #include <tantu/kernels/walk.cuh>
 
 // What the forward and the backward kernels of cross_entropy share.
 namespace tantu {
 namespace {
-
-__device__ __forceinline__ float exp_of(float x) {
-  return expf(x);
-}
-__device__ __forceinline__ double exp_of(double x) {
-  return exp(x);
-}
-__device__ __forceinline__ float log_of(float x) {
-  return logf(x);
-}
-__device__ __forceinline__ double log_of(double x) {
-  return log(x);
-}
 
 // What forward and backward share. Operands of `rows`: x's, the targets, dx's (backward).
 struct Problem {

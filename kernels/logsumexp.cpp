@@ -12,17 +12,6 @@ namespace {
 
 constexpr int64_t kWidth = 128;
 
-template <class T>
-struct Largest {
-  using Acc = T;
-  static T join(T a, T b) { return cpu::nan_max(a, b); }
-};
-template <class T>
-struct Add {
-  using Acc = T;
-  static T join(T a, T b) { return a + b; }
-};
-
 // What the elements are taken relative to: their maximum, unless it is infinite.
 template <class T>
 T shift_of(T m) {
@@ -54,12 +43,12 @@ class LogSumExp {
   T row(const char* x) const {
     T m = -std::numeric_limits<T>::infinity();
     cpu::for_blocks<T>(plan_.reduced, x, item_, load_, in_place_, 0, plan_.length(), [&](const T* data, int64_t n) {
-      m = cpu::nan_max(m, cpu::join_block<Largest<T>>(data, n, data[0], [](T v) { return v; }));
+      m = cpu::nan_max(m, cpu::join_block<cpu::LargestOf<T>>(data, n, data[0], [](T v) { return v; }));
     });
     m = shift_of(m);
     double total = 0;
     cpu::for_blocks<T>(plan_.reduced, x, item_, load_, in_place_, 0, plan_.length(), [&](const T* data, int64_t n) {
-      total += static_cast<double>(cpu::join_block<Add<T>>(data, n, T(0), [m](T v) { return exp_of(v - m); }));
+      total += static_cast<double>(cpu::join_block<cpu::SumOf<T>>(data, n, T(0), [m](T v) { return exp_of(v - m); }));
     });
     return m + static_cast<T>(std::log(total));
   }

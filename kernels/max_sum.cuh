@@ -6,19 +6,6 @@
 namespace tantu {
 namespace {
 
-__device__ __forceinline__ float exp_of(float v) {
-  return expf(v);
-}
-__device__ __forceinline__ double exp_of(double v) {
-  return exp(v);
-}
-__device__ __forceinline__ float log_of(float v) {
-  return logf(v);
-}
-__device__ __forceinline__ double log_of(double v) {
-  return log(v);
-}
-
 /// The maximum m of some numbers and s = Σ exp(x - m), in one pass (M. Milakov, N. Gimelshein, "Online normalizer
 /// calculation for softmax", 2018): a larger maximum scales what was summed so far. Of nothing, and of -inf alone: m =
 /// -inf, s = 0. With +inf or NaN s is NaN, with NaN m too.

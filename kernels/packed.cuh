@@ -1,49 +1,20 @@
 #pragma once
 
 #include <tantu/core/view.h>
-#include <tantu/kernels/arch.cuh>
+#include <tantu/kernels/typed.cuh>
 
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 
 // Elements of a dtype known when compiling, sixteen bytes at a time: what a thread moves in one instruction.
 namespace tantu {
 namespace {
-
-/// What a stored type computes in.
-template <class T>
-using compute_t = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 template <class C>
 inline constexpr C kInfinity = std::numeric_limits<C>::infinity();
 
 template <class T>
 inline constexpr int kPerVector = static_cast<int>(16 / sizeof(T));
-
-__device__ __forceinline__ float widened(float v) {
-  return v;
-}
-__device__ __forceinline__ double widened(double v) {
-  return v;
-}
-__device__ __forceinline__ float widened(__half v) {
-  return __half2float(v);
-}
-__device__ __forceinline__ float widened(__nv_bfloat16 v) {
-  return __bfloat162float(v);
-}
-__device__ __forceinline__ int64_t widened(uint8_t v) {
-  return v;
-}
-
-/// The number rounded to nearest even.
-template <class T>
-__device__ __forceinline__ T narrowed(compute_t<T> v) {
-  if constexpr (std::is_same_v<T, __half>) return __float2half(v);
-  else if constexpr (std::is_same_v<T, __nv_bfloat16>) return __float2bfloat16(v);
-  else return v;
-}
 
 template <class T>
 struct alignas(16) Packed {

@@ -27,10 +27,10 @@ __global__ void __launch_bounds__(kThreads)
     const PoolWindow down(rule, 0, p, z.H, z.P), across(rule, 1, q, z.W, z.Q);
     const T* in = x + plane * z.H * z.W;
     int64_t best = down.first * z.W + across.first;
-    acc_t<T> largest = widen(in[best]);
+    compute_t<T> largest = widened(in[best]);
     for (int64_t h = down.first; h < down.last; h += down.step)
       for (int64_t w = across.first; w < across.last; w += across.step) {
-        const acc_t<T> value = widen(in[h * z.W + w]);
+        const compute_t<T> value = widened(in[h * z.W + w]);
         if (!(value > largest) && !(value != value && largest == largest)) continue;  // the first NaN wins
         largest = value;
         best = h * z.W + w;
@@ -47,13 +47,13 @@ __global__ void __launch_bounds__(kThreads)
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
     const int64_t at = i % (z.H * z.W), plane = i / (z.H * z.W);
     const PoolOutputs down(rule, 0, at / z.W, z.H, z.P), across(rule, 1, at % z.W, z.W, z.Q);
-    acc_t<T> sum = 0;
+    compute_t<T> sum = 0;
     for (int64_t p = down.first; p < down.last; ++p)
       for (int64_t q = across.first; q < across.last; ++q) {
         const int64_t o = (plane * z.P + p) * z.Q + q;
-        if (indices[o] == at) sum += widen(g[o]);
+        if (indices[o] == at) sum += widened(g[o]);
       }
-    dx[i] = narrow<T>(sum);
+    dx[i] = narrowed<T>(sum);
   }
 }
 
@@ -63,10 +63,10 @@ __global__ void __launch_bounds__(kThreads) avg_pool_kernel(const T* x, T* y, in
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
     const int64_t q = i % z.Q, p = i / z.Q % z.P, plane = i / (z.P * z.Q);
     const PoolWindow down(rule, 0, p, z.H, z.P), across(rule, 1, q, z.W, z.Q);
-    acc_t<T> sum = 0;
+    compute_t<T> sum = 0;
     for (int64_t h = down.first; h < down.last; ++h)
-      for (int64_t w = across.first; w < across.last; ++w) sum += widen(x[(plane * z.H + h) * z.W + w]);
-    y[i] = narrow<T>(sum / static_cast<acc_t<T>>(pool_divisor(rule, down, across)));
+      for (int64_t w = across.first; w < across.last; ++w) sum += widened(x[(plane * z.H + h) * z.W + w]);
+    y[i] = narrowed<T>(sum / static_cast<compute_t<T>>(pool_divisor(rule, down, across)));
   }
 }
 
@@ -77,13 +77,14 @@ __global__ void __launch_bounds__(kThreads, 2)
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
     const int64_t w = i % z.W, h = i / z.W % z.H, plane = i / (z.H * z.W);
     const PoolOutputs down(rule, 0, h, z.H, z.P), across(rule, 1, w, z.W, z.Q);
-    acc_t<T> sum = 0;
+    compute_t<T> sum = 0;
     for (int64_t p = down.first; p < down.last; ++p)
       for (int64_t q = across.first; q < across.last; ++q) {
         const PoolWindow window_h(rule, 0, p, z.H, z.P), window_w(rule, 1, q, z.W, z.Q);
-        sum += widen(g[(plane * z.P + p) * z.Q + q]) / static_cast<acc_t<T>>(pool_divisor(rule, window_h, window_w));
+        sum +=
+            widened(g[(plane * z.P + p) * z.Q + q]) / static_cast<compute_t<T>>(pool_divisor(rule, window_h, window_w));
       }
-    dx[i] = narrow<T>(sum);
+    dx[i] = narrowed<T>(sum);
   }
 }
 

@@ -22,21 +22,11 @@ T exp_of(T v) {
 }
 
 template <class T>
-struct Largest {
-  using Acc = T;
-  static T join(T a, T b) { return cpu::nan_max(a, b); }
-};
-template <class T>
-struct Add {
-  using Acc = T;
-  static T join(T a, T b) { return a + b; }
-};
-
-template <class T>
 T largest(const T* x, int64_t n) {
   T m = -std::numeric_limits<T>::infinity();
   for (int64_t i = 0; i < n; i += cpu::kBlock)
-    m = cpu::nan_max(m, cpu::join_block<Largest<T>>(x + i, std::min(cpu::kBlock, n - i), m, [](T v) { return v; }));
+    m = cpu::nan_max(m,
+                     cpu::join_block<cpu::LargestOf<T>>(x + i, std::min(cpu::kBlock, n - i), m, [](T v) { return v; }));
   return m;
 }
 
@@ -49,7 +39,7 @@ double sum_of(int64_t n, const F& f) {
     const int64_t count = std::min(kSteps, n - i);
 #pragma GCC ivdep
     for (int64_t j = 0; j < count; ++j) part[j] = f(i + j);
-    total += static_cast<double>(cpu::join_block<Add<T>>(part, count, T(0), [](T v) { return v; }));
+    total += static_cast<double>(cpu::join_block<cpu::SumOf<T>>(part, count, T(0), [](T v) { return v; }));
   }
   return total;
 }
@@ -60,8 +50,8 @@ void forward_line(const T* x, T* y, int64_t n) {
   if constexpr (log) {
     double total = 0;
     for (int64_t i = 0; i < n; i += cpu::kBlock)
-      total += static_cast<double>(
-          cpu::join_block<Add<T>>(x + i, std::min(cpu::kBlock, n - i), T(0), [m](T v) { return exp_of(v - m); }));
+      total += static_cast<double>(cpu::join_block<cpu::SumOf<T>>(x + i, std::min(cpu::kBlock, n - i), T(0),
+                                                                  [m](T v) { return exp_of(v - m); }));
     const T rest = static_cast<T>(std::log(total));
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) - rest;
@@ -71,7 +61,7 @@ void forward_line(const T* x, T* y, int64_t n) {
       const int64_t count = std::min(kSteps, n - i);
 #pragma GCC ivdep
       for (int64_t j = i; j < i + count; ++j) y[j] = exp_of(x[j] - m);
-      total += static_cast<double>(cpu::join_block<Add<T>>(y + i, count, T(0), [](T v) { return v; }));
+      total += static_cast<double>(cpu::join_block<cpu::SumOf<T>>(y + i, count, T(0), [](T v) { return v; }));
     }
     const T scale = static_cast<T>(1 / total);
 #pragma GCC ivdep

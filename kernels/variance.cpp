@@ -25,18 +25,14 @@ struct Moments {
   }
 };
 
-struct Add {
-  using Acc = double;
-  static double join(double a, double b) { return a + b; }
-};
-
 // Distances from the first element instead of the elements themselves: equal elements have a mean without error.
 template <class T>
 Moments moments(const T* x, int64_t n) {
   const double first = static_cast<double>(x[0]);
-  const double mean = first + cpu::join_block<Add>(x, n, 0, [first](T v) { return static_cast<double>(v) - first; }) /
-                                  static_cast<double>(n);
-  const double m2 = cpu::join_block<Add>(x, n, 0, [mean](T v) {
+  const double mean = first + cpu::join_block<cpu::SumOf<double>>(x, n, 0, [first](T v) {
+                                return static_cast<double>(v) - first;
+                              }) / static_cast<double>(n);
+  const double m2 = cpu::join_block<cpu::SumOf<double>>(x, n, 0, [mean](T v) {
     const double d = static_cast<double>(v) - mean;
     return d * d;
   });

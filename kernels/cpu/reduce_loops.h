@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tantu/core/thread_pool.h>
+#include <tantu/kernels/cpu/extremes.h>
 #include <tantu/kernels/cpu/lines.h>
 #include <tantu/kernels/cpu/reduce_plan.h>
 
@@ -29,6 +30,18 @@ inline constexpr int64_t kFew = 32;         ///< elements joined one after anoth
 inline constexpr int64_t kShortRun = 256;   ///< runs of memory below this are copied together first
 inline constexpr int64_t kTileWidth = 512;  ///< columns that are added side by side
 inline constexpr int64_t kPieceRows = 128;  ///< rows of a tile that make a task of their own
+
+/// The joins of `join_block` that more than one kernel needs.
+template <class T>
+struct LargestOf {
+  using Acc = T;
+  static T join(T a, T b) { return nan_max(a, b); }
+};
+template <class T>
+struct SumOf {
+  using Acc = T;
+  static T join(T a, T b) { return a + b; }
+};
 
 /// to[j] = map(x[j]), map(x[m + j]) … map(x[7m + j]) joined, for j < m = n / 8; what is left of x's n elements joins
 /// the first ones. n ≥ kFew; `to` may be x itself.

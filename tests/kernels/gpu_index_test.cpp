@@ -1,4 +1,4 @@
-#include <tantu/kernels/divider.h>
+#include <tantu/kernels/divider32.h>
 #include <tantu/kernels/tile_order.h>
 #include <tantu/tests/catch.h>
 
@@ -17,7 +17,7 @@ TEST_CASE("division by multiplication is exact up to 2^31 - 1") {
   std::mt19937 random(1);
   for (int i = 0; i < 200; ++i) divisors.push_back(1 + random() % last);
   for (const uint32_t d : divisors) {
-    const Divider by = divider_of(d);
+    const Divider32 by = divider_of(d);
     std::vector<uint32_t> numbers = {0, 1, last, last - 1};
     for (uint64_t q : {uint64_t{1}, uint64_t{2}, uint64_t{last / d / 2}, uint64_t{last / d}})
       for (int64_t e : {-1, 0, 1})
