@@ -79,6 +79,10 @@ TEST_CASE("memory that containers do not find is an OutOfMemoryError that names 
   CHECK_THROWS_WITH(on_device(kCPU, "sort", [](auto&) { throw std::length_error("vector"); }), start("sort"));
   CHECK(in_host_memory("split", [] { return 3; }) == 3);
   CHECK_THROWS_WITH(make_tensor("full", {int64_t{1} << 58}, kUInt8, kCPU), start("full"));
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  WARN("SKIPPED: a sanitizer's operator new ends the program where the real one throws");
+  return;
+#endif
   const Tensor huge = expand(ones({1}), {int64_t{1} << 62});
   CHECK_THROWS_AS(huge.max(), OutOfMemoryError);
   CHECK_THROWS_AS(huge.argmax(), OutOfMemoryError);
