@@ -133,8 +133,9 @@ void check_inplace(const char* op, const Tensor& y, bool one_value) {
               "{}: A view was created in no_grad mode and is being modified inplace with grad mode enabled ({} {})", op,
               y.dtype(), y.sizes());
   TANTU_CHECK(!(meta->requires_grad && !grad_fn(y)), AutogradError,
-              "{}: a leaf Variable that requires grad is being used in an in-place operation ({} {})", op, y.dtype(),
-              y.sizes());
+              "{}: a leaf Variable that requires grad is being used in an in-place operation ({} {}); write it under a "
+              "NoGradGuard",
+              op, y.dtype(), y.sizes());
   TANTU_CHECK(!(meta->base.defined() && meta->base.requires_grad() && !grad_fn(meta->base)), AutogradError,
               "{}: a view of a leaf Variable that requires grad is being used in an in-place operation ({} {})", op,
               y.dtype(), y.sizes());

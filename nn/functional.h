@@ -11,6 +11,19 @@ using tantu::linear;
 using tantu::one_hot;
 using tantu::pad;
 
+using tantu::adaptive_avg_pool1d;
+using tantu::adaptive_avg_pool2d;
+using tantu::adaptive_max_pool1d;
+using tantu::adaptive_max_pool2d;
+using tantu::avg_pool1d;
+using tantu::avg_pool2d;
+using tantu::conv1d;
+using tantu::conv2d;
+using tantu::conv_transpose1d;
+using tantu::conv_transpose2d;
+using tantu::max_pool1d;
+using tantu::max_pool2d;
+
 using tantu::dropout;
 using tantu::dropout1d;
 using tantu::dropout2d;

@@ -305,4 +305,8 @@ void Module::add_child(const std::string& key, std::shared_ptr<Module> module) {
   s.children.emplace_back(key, std::move(module));
 }
 
+fmt::format_context::iterator write_module(const Module& module, fmt::format_context& ctx) {
+  return fmt::format_to(ctx.out(), "{}", module.to_string());
+}
+
 }  // namespace tantu::nn

@@ -112,12 +112,14 @@ class Module {
 /// Leaves no trace: mode, gradients and random numbers are as before.
 std::string summary(Module& model, const Shape& input_sizes);
 
+/// What `fmt::print("{}", model)` does: writes `to_string()`.
+fmt::format_context::iterator write_module(const Module& module, fmt::format_context& ctx);
+
 }  // namespace tantu::nn
 
 template <class M>
 requires std::is_base_of_v<tantu::nn::Module, M>
-struct fmt::formatter<M> : fmt::formatter<std::string_view> {
-  auto format(const M& module, fmt::format_context& ctx) const {
-    return fmt::formatter<std::string_view>::format(module.to_string(), ctx);
-  }
+struct fmt::formatter<M> {
+  constexpr auto parse(fmt::format_parse_context& ctx) { return ctx.begin(); }
+  auto format(const M& module, fmt::format_context& ctx) const { return tantu::nn::write_module(module, ctx); }
 };

@@ -130,7 +130,7 @@ struct NAdamOptions {
   double weight_decay = 0;
   double momentum_decay = 4e-3;
 };
-/// Adam with Nesterov's look ahead (Dozat, 2016), in the form of PyTorch 2: see docs/notes/parity.md.
+/// Adam with Nesterov's look ahead (Dozat, 2016), in the form of PyTorch 2: see docs/parity.md.
 class NAdam : public Optimizer {
  public:
   explicit NAdam(TensorList params, const NAdamOptions& options = {});

@@ -101,7 +101,7 @@ TEST_CASE("every optimiser takes PyTorch's steps") {
       for (const json& p : j["params0"]) params.push_back(tensor_of(p, dtype).requires_grad_());
       const auto optimizer = make(name, params, c["args"]);
       const json& expected = c[dtype == kFloat32 ? "f32" : "f64"];
-      // NAdam: the recorded build multiplies mu_t twice; see docs/notes/parity.md.
+      // NAdam: the recorded build multiplies mu_t twice; see docs/parity.md.
       const double tolerance = name == "NAdam" ? 3e-4 : dtype == kFloat32 ? 1e-6 : 1e-12;
       for (size_t step = 0; step < expected.size(); ++step) {
         for (size_t i = 0; i < params.size(); ++i) params[i].set_grad(tensor_of(j["grads"][step][i], dtype));

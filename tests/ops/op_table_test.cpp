@@ -10,10 +10,12 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <set>
+#include <string_view>
 
-// Runs every row of the op table; see op_table.h. One row alone: test_ops -c sum. The seeds of a failure are in its
-// text.
+// Runs every row of the op table; see op_table.h. One row alone: TANTU_TEST_ROW=sum test_ops. The seeds of a failure
+// are in its text.
 using namespace tantu;
 using namespace tantu::optest;
 
@@ -140,12 +142,20 @@ std::vector<DType> floating(const Row& row) {
   return list;
 }
 
-// Runs `body(row)` as a section per row, so that `-c name` picks one.
+// Runs `body(row)` as a section per row, or for the row that TANTU_TEST_ROW names.
 template <class F>
 void each_row(F body) {
-  for (const Row& row : table()) DYNAMIC_SECTION(row.name) {
+  const char* wanted = std::getenv("TANTU_TEST_ROW");
+  bool found = false;
+  for (const Row& row : table()) {
+    if (wanted && std::string_view(wanted) != row.name) continue;
+    found = true;
+    DYNAMIC_SECTION(row.name) {
       body(row);
     }
+  }
+  INFO("TANTU_TEST_ROW=" << (wanted ? wanted : ""));
+  CHECK(found);
 }
 
 // ---- gradients
