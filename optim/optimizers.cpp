@@ -129,7 +129,7 @@ void RMSprop::update(const ParamGroup& group, std::vector<Item>& items) {
     Tensor square = state.tensor("square_avg", p);
     Tensor mean = s.centered ? state.tensor("grad_avg", p) : Tensor();
     Tensor buffer = s.momentum != 0 ? state.tensor("momentum_buffer", p) : Tensor();
-    on_device(p.device(), "RMSprop", [&](auto& ctx) {
+    on_device(p.device(), "RMSprop", [&, &p = p, &g = g](auto& ctx) {
       rmsprop_step(ctx, p.out(), g.in(), square.out(), mean.defined() ? mean.out() : View{},
                    buffer.defined() ? buffer.out() : View{}, s);
     });
@@ -158,7 +158,8 @@ void Adagrad::update(const ParamGroup& group, std::vector<Item>& items) {
     const AdagradStep s{group["lr"] / (1 + (state.step - 1) * group["lr_decay"]), group["weight_decay"], group["eps"],
                         group["maximize"] != 0};
     Tensor sum = state.tensor("sum", p, group["initial_accumulator_value"]);
-    on_device(p.device(), "Adagrad", [&](auto& ctx) { adagrad_step(ctx, p.out(), g.in(), sum.out(), s); });
+    on_device(p.device(), "Adagrad",
+              [&, &p = p, &g = g](auto& ctx) { adagrad_step(ctx, p.out(), g.in(), sum.out(), s); });
   }
 }
 
@@ -178,7 +179,7 @@ void Adadelta::update(const ParamGroup& group, std::vector<Item>& items) {
     const AdadeltaStep s{group["lr"], group["rho"], group["eps"], group["weight_decay"], group["maximize"] != 0};
     Tensor square = state.tensor("square_avg", p), delta = state.tensor("acc_delta", p);
     on_device(p.device(), "Adadelta",
-              [&](auto& ctx) { adadelta_step(ctx, p.out(), g.in(), square.out(), delta.out(), s); });
+              [&, &p = p, &g = g](auto& ctx) { adadelta_step(ctx, p.out(), g.in(), square.out(), delta.out(), s); });
   }
 }
 
@@ -193,7 +194,8 @@ void Adamax::update(const ParamGroup& group, std::vector<Item>& items) {
                        group["eps"],          group["weight_decay"], 1 - std::pow(group["beta1"], state.step),
                        group["maximize"] != 0};
     Tensor m = state.tensor("exp_avg", p), u = state.tensor("exp_inf", p);
-    on_device(p.device(), "Adamax", [&](auto& ctx) { adamax_step(ctx, p.out(), g.in(), m.out(), u.out(), s); });
+    on_device(p.device(), "Adamax",
+              [&, &p = p, &g = g](auto& ctx) { adamax_step(ctx, p.out(), g.in(), m.out(), u.out(), s); });
   }
 }
 
@@ -219,7 +221,8 @@ void NAdam::update(const ParamGroup& group, std::vector<Item>& items) {
                       lr * mu_next / (1 - product * mu_next),
                       1 - std::pow(beta2, state.step)};
     Tensor m = state.tensor("exp_avg", p), v = state.tensor("exp_avg_sq", p);
-    on_device(p.device(), "NAdam", [&](auto& ctx) { nadam_step(ctx, p.out(), g.in(), m.out(), v.out(), s); });
+    on_device(p.device(), "NAdam",
+              [&, &p = p, &g = g](auto& ctx) { nadam_step(ctx, p.out(), g.in(), m.out(), v.out(), s); });
   }
 }
 
