@@ -330,6 +330,14 @@ class Operand {
   Site at_;
 };
 
+/// The view of a tensor that may be undefined: without data then.
+inline ConstView in_or_none(const Tensor& t) {
+  return t.defined() ? t.in() : ConstView();
+}
+inline View out_or_none(Tensor& t) {
+  return t.defined() ? t.out() : View();
+}
+
 }  // namespace tantu
 
 template <>

@@ -136,7 +136,7 @@ __device__ __forceinline__ int64_t channel_of(const Cut& cut, int64_t k) {
 // f(k, c, V) for this thread's share of all elements: V from k on are of channel c.
 template <DType D, class F>
 __device__ __forceinline__ void each_element(const Cut& cut, bool packs, F f) {
-  constexpr int kPack = Pack<D>::kSize;
+  constexpr int kPack = kPerVector<Stored<D>>;
   const int64_t total = cut.batch * cut.channels * cut.inner, stride = static_cast<int64_t>(gridDim.x) * kRowThreads;
   const int64_t thread = static_cast<int64_t>(blockIdx.x) * kRowThreads + threadIdx.x;
   if (packs)

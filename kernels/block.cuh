@@ -58,12 +58,6 @@ __device__ __forceinline__ A team_scan(A value, int team, A identity, A* shared,
   return join(front, before);
 }
 
-struct Add {
-  template <class T>
-  __device__ __forceinline__ T operator()(T a, T b) const {
-    return a + b;
-  }
-};
 /// The larger one; NaN if one of them is.
 struct NanMax {
   template <class T>

@@ -182,7 +182,7 @@ constexpr int64_t kPartLength = 4096, kMostParts = 64;
 void conv_forward(GpuContext& ctx, ConstView x, ConstView w, ConstView bias, View y, const ConvRule& rule) {
   if (y.numel() == 0) return;
   const ConvSizes z(x.sizes, w.sizes, y.sizes, rule);
-  with_floating_type(y.dtype, [&]<class T>(T*) {
+  visit_stored(y.dtype, [&]<class T>() {
     multiply<T>(ctx, Forward<T>{z, x.as<T>(), w.as<T>(), bias.as<T>(), y.as<T>()}, 1);
   });
 }
@@ -190,7 +190,7 @@ void conv_forward(GpuContext& ctx, ConstView x, ConstView w, ConstView bias, Vie
 void conv_backward_input(GpuContext& ctx, ConstView g, ConstView w, ConstView bias, View dx, const ConvRule& rule) {
   if (dx.numel() == 0) return;
   const ConvSizes z(dx.sizes, w.sizes, g.sizes, rule);
-  with_floating_type(dx.dtype, [&]<class T>(T*) {
+  visit_stored(dx.dtype, [&]<class T>() {
     multiply<T>(ctx, OfInput<T>{z, g.as<T>(), w.as<T>(), bias.as<T>(), dx.as<T>()}, 1);
   });
 }
@@ -199,7 +199,7 @@ void conv_backward_weight(GpuContext& ctx, ConstView g, ConstView x, View dw, co
   const int64_t n = dw.numel();
   if (n == 0) return;
   const ConvSizes z(x.sizes, dw.sizes, g.sizes, rule);
-  with_floating_type(dw.dtype, [&]<class T>(T*) {
+  visit_stored(dw.dtype, [&]<class T>() {
     const int64_t count = std::clamp<int64_t>(z.N * z.positions / kPartLength, 1, kMostParts);
     const Workspace parts(ctx, "conv", count * n * static_cast<int64_t>(sizeof(compute_t<T>)));
     multiply<T>(ctx, OfWeight<T>{z, g.as<T>(), x.as<T>(), parts.data<compute_t<T>>()}, count);

@@ -71,8 +71,8 @@ bool can_pack(const Problem& p, const ConstView& x, const ConstView* dx) {
   visit_typed(p.dtype, [&]<DType D>() {
     fit = fits_packs<D>(x.data, p.classes) && fits_packs<D>(dx ? dx->data : nullptr, p.classes);
     for (int d = 0; d < p.rows.rank; ++d) {
-      fit &= p.rows.operands[0].strides[d] % Pack<D>::kSize == 0;
-      if (dx) fit &= p.rows.operands[2].strides[d] % Pack<D>::kSize == 0;
+      fit &= p.rows.operands[0].strides[d] % kPerVector<Stored<D>> == 0;
+      if (dx) fit &= p.rows.operands[2].strides[d] % kPerVector<Stored<D>> == 0;
     }
   });
   return fit;

@@ -2,7 +2,7 @@
 
 #include <tantu/core/view.h>
 #include <tantu/kernels/divider32.h>
-#include <tantu/kernels/arch.cuh>
+#include <tantu/kernels/typed.cuh>
 
 #include <algorithm>
 #include <cstdint>
@@ -139,28 +139,6 @@ struct alignas(sizeof(T) * Width < 16 ? sizeof(T) * Width : 16) Pack {
 
 inline bool is_aligned(const void* data, int64_t bytes) {
   return reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(bytes) == 0;
-}
-
-/// An element as C (float, double or int64_t), and back; floats round to nearest even.
-template <class C, class T>
-__device__ __forceinline__ C value_as(T v) {
-  return static_cast<C>(v);
-}
-template <class C>
-__device__ __forceinline__ C value_as(__half v) {
-  return static_cast<C>(__half2float(v));
-}
-template <class C>
-__device__ __forceinline__ C value_as(__nv_bfloat16 v) {
-  return static_cast<C>(__bfloat162float(v));
-}
-template <class T, class C>
-__device__ __forceinline__ T value_from(C v) {
-  if constexpr (std::is_same_v<T, bool>) return v != C(0);
-  else if constexpr (std::is_same_v<T, __half>) return __float2half(static_cast<float>(v));
-  else if constexpr (std::is_same_v<T, __nv_bfloat16>) return __float2bfloat16(static_cast<float>(v));
-  else if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<int64_t>(v));
-  else return static_cast<T>(v);
 }
 
 /// Threads of a block where n of them have something to do: whole warps, `most` at most.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tantu/core/gpu/check.h>
+#include <tantu/core/gpu/device_scope.h>
 #include <tantu/core/trace.h>
 #include <tantu/kernels/arch.cuh>
 
@@ -11,24 +11,6 @@
 
 namespace tantu {
 namespace {
-
-/// Makes the context's device current while it is alive.
-class OnDevice {
- public:
-  explicit OnDevice(const GpuContext& ctx) {
-    TANTU_CUDA_TRY(cudaGetDevice(&saved_));
-    if (saved_ != ctx.device) TANTU_CUDA_TRY(cudaSetDevice(ctx.device));
-    else saved_ = -1;
-  }
-  ~OnDevice() {
-    if (saved_ >= 0) cudaSetDevice(saved_);
-  }
-  OnDevice(const OnDevice&) = delete;
-  OnDevice& operator=(const OnDevice&) = delete;
-
- private:
-  int saved_ = -1;
-};
 
 /// A kernel's name and, by itself, the place of its launch.
 struct LaunchName {
@@ -48,7 +30,7 @@ void launch(const GpuContext& ctx, LaunchName name, void (*kernel)(Params...), i
               blocks);
   if (trace::enabled())
     trace::record({trace::Kind::Launch, name.text, Device(kGpuDeviceType, ctx.device), blocks * threads});
-  OnDevice device(ctx);
+  const gpu::DeviceScope device(ctx.device);
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(static_cast<unsigned>(blocks));
   config.blockDim = dim3(static_cast<unsigned>(threads));

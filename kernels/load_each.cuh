@@ -12,11 +12,7 @@ __device__ __forceinline__ void load_typed(C (&v)[N], const char* data, const in
 #pragma unroll
   for (int i = 0; i < N; ++i) raw[i] = from[at[i]];
 #pragma unroll
-  for (int i = 0; i < N; ++i) {
-    if constexpr (std::is_same_v<T, __half>) v[i] = static_cast<C>(__half2float(raw[i]));
-    else if constexpr (std::is_same_v<T, __nv_bfloat16>) v[i] = static_cast<C>(__bfloat162float(raw[i]));
-    else v[i] = static_cast<C>(raw[i]);
-  }
+  for (int i = 0; i < N; ++i) v[i] = value_as<C>(raw[i]);
 }
 
 /// v[i] = the element at at[i], converted to C: `load_as` of several elements, whose loads do not wait for each other.

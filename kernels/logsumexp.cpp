@@ -19,17 +19,10 @@ T shift_of(T m) {
 }
 
 template <class T>
-class LogSumExp {
+class LogSumExp : cpu::ReduceOperands {
  public:
   LogSumExp(const ConstView& x, const View& y, int reduced)
-      : plan_(x, y, reduced),
-        x_(static_cast<const char*>(x.data)),
-        y_(static_cast<char*>(y.data)),
-        item_(item_size(x.dtype)),
-        y_item_(item_size(y.dtype)),
-        load_(cpu::load_line<T>(x.dtype)),
-        store_(cpu::store_line<T>(y.dtype)),
-        in_place_(cpu::is_stored_as<T>(x.dtype)) {}
+      : cpu::ReduceOperands(cpu::ReduceOperands::of<T, T>(x, y, reduced)) {}
 
   void run() const {
     if (plan_.results() == 0) return;
@@ -112,14 +105,6 @@ class LogSumExp {
       }
     });
   }
-
-  cpu::ReducePlan plan_;
-  const char* x_;
-  char* y_;
-  int64_t item_, y_item_;
-  cpu::LoadLine load_;
-  cpu::StoreLine store_;
-  bool in_place_;
 };
 
 }  // namespace

@@ -112,7 +112,7 @@ void float_matmul(GpuContext& ctx, const ConstView& a, const ConstView& b, const
   TANTU_CHECK(M <= INT32_MAX && N <= INT32_MAX && K <= INT32_MAX && batch <= INT32_MAX && la.leading <= INT32_MAX &&
                   lb.leading <= INT32_MAX,
               ShapeError, "matmul: {} times {} is too large for cuBLAS", a.sizes, b.sizes);
-  const OnDevice device(ctx);
+  const gpu::DeviceScope device(ctx.device);
   const bool wide = y.dtype == kFloat64;
   const float alpha32 = static_cast<float>(alpha), beta32 = static_cast<float>(beta);
   const cudaDataType type = cuda_type(y.dtype);

@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 void move(const GpuContext& ctx, void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-  const OnDevice device(ctx);
+  const gpu::DeviceScope device(ctx.device);
   const auto stream = static_cast<cudaStream_t>(ctx.stream);
   TANTU_CUDA_TRY(cudaMemcpyAsync(to, from, bytes, kind, stream));
   TANTU_CUDA_TRY(cudaStreamSynchronize(stream));

@@ -51,17 +51,6 @@ __device__ __forceinline__ void store_packed(T* to, const C (&v)[kPerVector<T>],
   }
 }
 
-/// Host: calls f.template operator()<T>() with the stored type of a floating dtype.
-template <class F>
-void visit_stored(DType dtype, F&& f) {
-  switch (dtype) {
-    case DType::Float16: return f.template operator()<__half>();
-    case DType::BFloat16: return f.template operator()<__nv_bfloat16>();
-    case DType::Float64: return f.template operator()<double>();
-    default: return f.template operator()<float>();
-  }
-}
-
 /// Host: whether every row of a view whose rows lie `strides` apart starts at a multiple of 16 bytes.
 inline bool rows_aligned(const void* data, DType dtype, const Shape& sizes, const Strides& strides) {
   bool aligned = reinterpret_cast<uintptr_t>(data) % 16 == 0;

@@ -97,7 +97,7 @@ Planes planes_of(const Shape& x, const Shape& y) {
 void max_pool_forward(GpuContext& ctx, ConstView x, View y, View indices, const PoolRule& rule) {
   const int64_t n = y.numel();
   if (n == 0) return;
-  with_floating_type(y.dtype, [&]<class T>(T*) {
+  visit_stored(y.dtype, [&]<class T>() {
     launch(ctx, "max_pool_kernel", max_pool_kernel<T>, blocks_for(n, kThreads), kThreads, 0, x.as<T>(), y.as<T>(),
            indices.as<int64_t>(), n, planes_of(x.sizes, y.sizes), rule);
   });
@@ -106,7 +106,7 @@ void max_pool_forward(GpuContext& ctx, ConstView x, View y, View indices, const 
 void max_pool_backward(GpuContext& ctx, ConstView g, ConstView indices, View dx, const PoolRule& rule) {
   const int64_t n = dx.numel();
   if (n == 0) return;
-  with_floating_type(dx.dtype, [&]<class T>(T*) {
+  visit_stored(dx.dtype, [&]<class T>() {
     launch(ctx, "max_pool_backward_kernel", max_pool_backward_kernel<T>, blocks_for(n, kThreads), kThreads, 0,
            g.as<T>(), indices.as<int64_t>(), dx.as<T>(), n, planes_of(dx.sizes, g.sizes), rule);
   });
@@ -115,7 +115,7 @@ void max_pool_backward(GpuContext& ctx, ConstView g, ConstView indices, View dx,
 void avg_pool_forward(GpuContext& ctx, ConstView x, View y, const PoolRule& rule) {
   const int64_t n = y.numel();
   if (n == 0) return;
-  with_floating_type(y.dtype, [&]<class T>(T*) {
+  visit_stored(y.dtype, [&]<class T>() {
     launch(ctx, "avg_pool_kernel", avg_pool_kernel<T>, blocks_for(n, kThreads), kThreads, 0, x.as<T>(), y.as<T>(), n,
            planes_of(x.sizes, y.sizes), rule);
   });
@@ -124,7 +124,7 @@ void avg_pool_forward(GpuContext& ctx, ConstView x, View y, const PoolRule& rule
 void avg_pool_backward(GpuContext& ctx, ConstView g, View dx, const PoolRule& rule) {
   const int64_t n = dx.numel();
   if (n == 0) return;
-  with_floating_type(dx.dtype, [&]<class T>(T*) {
+  visit_stored(dx.dtype, [&]<class T>() {
     launch(ctx, "avg_pool_backward_kernel", avg_pool_backward_kernel<T>, blocks_for(n, kThreads), kThreads, 0,
            g.as<T>(), dx.as<T>(), n, planes_of(dx.sizes, g.sizes), rule);
   });

@@ -171,7 +171,7 @@ void random_permutation(GpuContext& ctx, View y, Generator& generator) {
   launch(ctx, "random_keys_kernel", random_keys_kernel, blocks_for(n, kThreads), kThreads, 0, next_of(generator), n,
          static_cast<uint64_t*>(arrays.keys[0]), static_cast<uint64_t*>(arrays.order[0]));
   sort_positions(ctx, arrays, 64);
-  const OnDevice device(ctx);
+  const gpu::DeviceScope device(ctx.device);
   TANTU_CUDA_TRY(cudaMemcpyAsync(y.data, arrays.order[0], static_cast<size_t>(n) * sizeof(int64_t),
                                  cudaMemcpyDeviceToDevice, static_cast<cudaStream_t>(ctx.stream)));
 }
@@ -192,7 +192,7 @@ void first_outside(GpuContext& ctx, ConstView x, double low, double high, std::o
   auto* first = scratch.data<unsigned long long>();
   const auto stream = static_cast<cudaStream_t>(ctx.stream);
   const auto picture = make_picture<1>(&x, 1);
-  const OnDevice device(ctx);
+  const gpu::DeviceScope device(ctx.device);
   TANTU_CUDA_TRY(cudaMemsetAsync(first, 0xff, sizeof answer, stream));
   if (x.numel() > 0)
     launch(ctx, "first_outside_kernel", first_outside_kernel, blocks_for(x.numel(), kThreads), kThreads, 0, picture,

@@ -48,13 +48,6 @@ struct RowGroup {
   static __device__ __forceinline__ T sum(T value, T* shared) {
     return reduce(value, shared, Add());
   }
-
-  struct Add {
-    template <class T>
-    __device__ __forceinline__ T operator()(T a, T b) const {
-      return a + b;
-    }
-  };
 };
 
 /// Calls f(group) with the RowGroup of `threads` threads.

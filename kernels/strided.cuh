@@ -1,7 +1,7 @@
 #pragma once
 
 #include <tantu/core/view.h>
-#include <tantu/kernels/arch.cuh>
+#include <tantu/kernels/typed.cuh>
 
 #include <cstdint>
 
@@ -61,14 +61,14 @@ __device__ __forceinline__ int64_t offset_of(const Picture<N>& p, int operand, i
 template <class C>
 __device__ __forceinline__ C load_as(const char* data, DType dtype, int64_t offset) {
   switch (dtype) {
-    case DType::Bool: return static_cast<C>(reinterpret_cast<const bool*>(data)[offset]);
-    case DType::UInt8: return static_cast<C>(reinterpret_cast<const uint8_t*>(data)[offset]);
-    case DType::Int32: return static_cast<C>(reinterpret_cast<const int32_t*>(data)[offset]);
-    case DType::Int64: return static_cast<C>(reinterpret_cast<const int64_t*>(data)[offset]);
-    case DType::Float16: return static_cast<C>(__half2float(reinterpret_cast<const __half*>(data)[offset]));
-    case DType::BFloat16: return static_cast<C>(__bfloat162float(reinterpret_cast<const __nv_bfloat16*>(data)[offset]));
-    case DType::Float32: return static_cast<C>(reinterpret_cast<const float*>(data)[offset]);
-    default: return static_cast<C>(reinterpret_cast<const double*>(data)[offset]);
+    case DType::Bool: return value_as<C>(reinterpret_cast<const bool*>(data)[offset]);
+    case DType::UInt8: return value_as<C>(reinterpret_cast<const uint8_t*>(data)[offset]);
+    case DType::Int32: return value_as<C>(reinterpret_cast<const int32_t*>(data)[offset]);
+    case DType::Int64: return value_as<C>(reinterpret_cast<const int64_t*>(data)[offset]);
+    case DType::Float16: return value_as<C>(reinterpret_cast<const __half*>(data)[offset]);
+    case DType::BFloat16: return value_as<C>(reinterpret_cast<const __nv_bfloat16*>(data)[offset]);
+    case DType::Float32: return value_as<C>(reinterpret_cast<const float*>(data)[offset]);
+    default: return value_as<C>(reinterpret_cast<const double*>(data)[offset]);
   }
 }
 
@@ -76,20 +76,14 @@ __device__ __forceinline__ C load_as(const char* data, DType dtype, int64_t offs
 template <class C>
 __device__ __forceinline__ void store_as(char* data, DType dtype, int64_t offset, C value) {
   switch (dtype) {
-    case DType::Bool: reinterpret_cast<bool*>(data)[offset] = value != C(0); break;
-    case DType::UInt8:
-      reinterpret_cast<uint8_t*>(data)[offset] = static_cast<uint8_t>(static_cast<int64_t>(value));
-      break;
-    case DType::Int32:
-      reinterpret_cast<int32_t*>(data)[offset] = static_cast<int32_t>(static_cast<int64_t>(value));
-      break;
-    case DType::Int64: reinterpret_cast<int64_t*>(data)[offset] = static_cast<int64_t>(value); break;
-    case DType::Float16: reinterpret_cast<__half*>(data)[offset] = __float2half(static_cast<float>(value)); break;
-    case DType::BFloat16:
-      reinterpret_cast<__nv_bfloat16*>(data)[offset] = __float2bfloat16(static_cast<float>(value));
-      break;
-    case DType::Float32: reinterpret_cast<float*>(data)[offset] = static_cast<float>(value); break;
-    default: reinterpret_cast<double*>(data)[offset] = static_cast<double>(value); break;
+    case DType::Bool: reinterpret_cast<bool*>(data)[offset] = value_from<bool>(value); break;
+    case DType::UInt8: reinterpret_cast<uint8_t*>(data)[offset] = value_from<uint8_t>(value); break;
+    case DType::Int32: reinterpret_cast<int32_t*>(data)[offset] = value_from<int32_t>(value); break;
+    case DType::Int64: reinterpret_cast<int64_t*>(data)[offset] = value_from<int64_t>(value); break;
+    case DType::Float16: reinterpret_cast<__half*>(data)[offset] = value_from<__half>(value); break;
+    case DType::BFloat16: reinterpret_cast<__nv_bfloat16*>(data)[offset] = value_from<__nv_bfloat16>(value); break;
+    case DType::Float32: reinterpret_cast<float*>(data)[offset] = value_from<float>(value); break;
+    default: reinterpret_cast<double*>(data)[offset] = value_from<double>(value); break;
   }
 }
 

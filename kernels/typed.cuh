@@ -14,28 +14,39 @@ namespace {
 template <class T>
 using compute_t = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-__device__ __forceinline__ float widened(float v) {
-  return v;
+/// An element as C (float, double or int64_t), and back; floats round to nearest even.
+template <class C, class T>
+__device__ __forceinline__ C value_as(T v) {
+  return static_cast<C>(v);
 }
-__device__ __forceinline__ double widened(double v) {
-  return v;
+template <class C>
+__device__ __forceinline__ C value_as(__half v) {
+  return static_cast<C>(__half2float(v));
 }
-__device__ __forceinline__ float widened(__half v) {
-  return __half2float(v);
+template <class C>
+__device__ __forceinline__ C value_as(__nv_bfloat16 v) {
+  return static_cast<C>(__bfloat162float(v));
 }
-__device__ __forceinline__ float widened(__nv_bfloat16 v) {
-  return __bfloat162float(v);
+template <class T, class C>
+__device__ __forceinline__ T value_from(C v) {
+  if constexpr (std::is_same_v<T, bool>) return v != C(0);
+  else if constexpr (std::is_same_v<T, __half>) return __float2half(static_cast<float>(v));
+  else if constexpr (std::is_same_v<T, __nv_bfloat16>) return __float2bfloat16(static_cast<float>(v));
+  else if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<int64_t>(v));
+  else return static_cast<T>(v);
 }
+
+/// An element in the type it computes in, and a result of that type stored; bytes compute in int64.
 __device__ __forceinline__ int64_t widened(uint8_t v) {
   return v;
 }
-
-/// The number rounded to nearest even.
+template <class T>
+__device__ __forceinline__ compute_t<T> widened(T v) {
+  return value_as<compute_t<T>>(v);
+}
 template <class T>
 __device__ __forceinline__ T narrowed(compute_t<T> v) {
-  if constexpr (std::is_same_v<T, __half>) return __float2half(v);
-  else if constexpr (std::is_same_v<T, __nv_bfloat16>) return __float2bfloat16(v);
-  else return v;
+  return value_from<T>(v);
 }
 
 /// a * b + c, rounded once.
@@ -59,14 +70,14 @@ __device__ __forceinline__ double log_of(double v) {
   return log(v);
 }
 
-/// Host: calls f(a null pointer to the element type) for a floating dtype.
+/// Host: calls f.template operator()<T>() with the stored type of a floating dtype.
 template <class F>
-void with_floating_type(DType dtype, F f) {
+void visit_stored(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::Float64: return f(static_cast<double*>(nullptr));
-    case DType::Float16: return f(static_cast<__half*>(nullptr));
-    case DType::BFloat16: return f(static_cast<__nv_bfloat16*>(nullptr));
-    default: return f(static_cast<float*>(nullptr));
+    case DType::Float16: return f.template operator()<__half>();
+    case DType::BFloat16: return f.template operator()<__nv_bfloat16>();
+    case DType::Float64: return f.template operator()<double>();
+    default: return f.template operator()<float>();
   }
 }
 

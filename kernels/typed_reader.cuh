@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tantu/kernels/packed.cuh>
 #include <tantu/kernels/strided.cuh>
 
 #include <type_traits>
@@ -9,7 +10,12 @@ namespace tantu {
 namespace {
 
 template <DType D>
-using Compute = std::conditional_t<D == kFloat64, double, float>;
+using Stored = std::conditional_t<
+    D == kFloat64, double,
+    std::conditional_t<D == kFloat32, float, std::conditional_t<D == kFloat16, __half, __nv_bfloat16>>>;
+
+template <DType D>
+using Compute = compute_t<Stored<D>>;
 
 /// One contiguous operand; may be absent.
 template <DType D>
@@ -23,35 +29,21 @@ Reader<D> reader(const V& v) {
   return {static_cast<const char*>(v.data)};
 }
 
-template <DType D>
-using Stored = std::conditional_t<
-    D == kFloat64, double,
-    std::conditional_t<D == kFloat32, float, std::conditional_t<D == kFloat16, __half, __nv_bfloat16>>>;
-
-/// 16 bytes of elements.
-template <DType D>
-struct alignas(16) Pack {
-  static constexpr int kSize = 16 / sizeof(Stored<D>);
-  Stored<D> of[kSize];
-};
-
 /// Whether rows of n elements from `data` on can be read in packs; nothing can where there is no data.
 template <DType D>
 bool fits_packs(const void* data, int64_t n) {
-  return n % Pack<D>::kSize == 0 && reinterpret_cast<uintptr_t>(data) % 16 == 0;
+  return n % kPerVector<Stored<D>> == 0 && reinterpret_cast<uintptr_t>(data) % 16 == 0;
 }
 
 /// Elements i … i + V - 1: one, or a pack. `otherwise` where the operand is absent.
 template <int V, DType D>
 __device__ __forceinline__ void load_some(const Reader<D>& x, int64_t i, Compute<D> (&values)[V],
                                           Compute<D> otherwise = 0) {
-  Pack<D> pack;
-  if (V > 1 && x.data) pack = *reinterpret_cast<const Pack<D>*>(x.data + i * static_cast<int64_t>(sizeof(Stored<D>)));
+  Packed<Stored<D>> pack;
+  if (V > 1 && x.data)
+    pack = *reinterpret_cast<const Packed<Stored<D>>*>(x.data + i * static_cast<int64_t>(sizeof(Stored<D>)));
 #pragma unroll
-  for (int e = 0; e < V; ++e)
-    values[e] = V == 1   ? x.or_else(otherwise, i)
-                : x.data ? load_as<Compute<D>>(reinterpret_cast<const char*>(pack.of), D, e)
-                         : otherwise;
+  for (int e = 0; e < V; ++e) values[e] = V == 1 ? x.or_else(otherwise, i) : x.data ? widened(pack.v[e]) : otherwise;
 }
 
 template <int V, DType D>
@@ -59,17 +51,17 @@ __device__ __forceinline__ void store_some(char* y, int64_t i, const Compute<D> 
   if constexpr (V == 1) {
     store_as<Compute<D>>(y, D, i, values[0]);
   } else {
-    Pack<D> pack;
+    Packed<Stored<D>> pack;
 #pragma unroll
-    for (int e = 0; e < V; ++e) store_as<Compute<D>>(reinterpret_cast<char*>(pack.of), D, e, values[e]);
-    *reinterpret_cast<Pack<D>*>(y + i * static_cast<int64_t>(sizeof(Stored<D>))) = pack;
+    for (int e = 0; e < V; ++e) pack.v[e] = narrowed<Stored<D>>(values[e]);
+    *reinterpret_cast<Packed<Stored<D>>*>(y + i * static_cast<int64_t>(sizeof(Stored<D>))) = pack;
   }
 }
 
 /// Calls f(i, V) for this thread's share of [0, n) in a group: V, a constant, is how many elements from i on.
 template <class Group, DType D, class F>
 __device__ __forceinline__ void each(int64_t n, bool packs, F f) {
-  constexpr int kPack = Pack<D>::kSize;
+  constexpr int kPack = kPerVector<Stored<D>>;
   if (packs)
     for (int64_t i = Group::lane() * kPack; i < n; i += Group::kThreads * kPack)
       f(i, std::integral_constant<int, kPack>());

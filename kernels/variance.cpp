@@ -40,19 +40,10 @@ Moments moments(const T* x, int64_t n) {
 }
 
 template <class T>
-class Variance {
+class Variance : cpu::ReduceOperands {
  public:
   Variance(const ConstView& x, const View& y, int reduced, double correction, bool root)
-      : plan_(x, y, reduced),
-        x_(static_cast<const char*>(x.data)),
-        y_(static_cast<char*>(y.data)),
-        item_(item_size(x.dtype)),
-        y_item_(item_size(y.dtype)),
-        load_(cpu::load_line<T>(x.dtype)),
-        store_(cpu::store_line<double>(y.dtype)),
-        in_place_(cpu::is_stored_as<T>(x.dtype)),
-        correction_(correction),
-        root_(root) {}
+      : cpu::ReduceOperands(cpu::ReduceOperands::of<T, double>(x, y, reduced)), correction_(correction), root_(root) {}
 
   void run() const {
     if (plan_.results() == 0) return;
@@ -156,13 +147,6 @@ class Variance {
       });
   }
 
-  cpu::ReducePlan plan_;
-  const char* x_;
-  char* y_;
-  int64_t item_, y_item_;
-  cpu::LoadLine load_;
-  cpu::StoreLine store_;
-  bool in_place_;
   double correction_;
   bool root_;
 };

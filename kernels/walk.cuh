@@ -17,7 +17,8 @@ __device__ __forceinline__ int64_t walk(int rank, const int64_t* sizes, const in
   return offset + i * strides[0];
 }
 
-/// The same of one operand of a picture.
+/// The same of one operand of a picture. `offset_of` is its twin on purpose: in kernels that look up a line now and
+/// then its divisions cost less than the registers this form takes there (scripts/check_kernels counts them).
 template <int N>
 __device__ __forceinline__ int64_t place_in(const Picture<N>& p, int operand, int64_t i) {
   return walk(p.rank, p.sizes, p.operands[operand].strides, i);

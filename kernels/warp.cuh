@@ -14,5 +14,12 @@ __device__ __forceinline__ T warp_sum(T value) {
   return value;
 }
 
+struct Add {
+  template <class T>
+  __device__ __forceinline__ T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+
 }  // namespace
 }  // namespace tantu

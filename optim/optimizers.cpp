@@ -130,8 +130,7 @@ void RMSprop::update(const ParamGroup& group, std::vector<Item>& items) {
     Tensor mean = s.centered ? state.tensor("grad_avg", p) : Tensor();
     Tensor buffer = s.momentum != 0 ? state.tensor("momentum_buffer", p) : Tensor();
     on_device(p.device(), "RMSprop", [&, &p = p, &g = g](auto& ctx) {
-      rmsprop_step(ctx, p.out(), g.in(), square.out(), mean.defined() ? mean.out() : View{},
-                   buffer.defined() ? buffer.out() : View{}, s);
+      rmsprop_step(ctx, p.out(), g.in(), square.out(), out_or_none(mean), out_or_none(buffer), s);
     });
   }
 }

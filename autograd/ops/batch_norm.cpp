@@ -24,13 +24,6 @@ V as(V v, const Shape& shape) {
   return v;
 }
 
-ConstView in_or_none(const Tensor& t) {
-  return t.defined() ? t.in() : ConstView();
-}
-View out_or_none(Tensor& t) {
-  return t.defined() ? t.out() : View();
-}
-
 // The gradients as differentiable operations, in float64, as the kernels. In training the statistics are functions of
 // x.
 TensorList expression(const Tensor& given, const Tensor& input, const Tensor& weight, const Tensor& stats,

@@ -15,10 +15,6 @@ Tensor forward(const Tensor& x, const Tensor& w, const Tensor& bias, const Shape
 Tensor of_input(const Tensor& g, const Tensor& w, const Tensor& bias, const Shape& sizes, const ConvRule& rule);
 Tensor of_weight(const Tensor& g, const Tensor& x, const Shape& sizes, const ConvRule& rule);
 
-ConstView in_or_none(const Tensor& t) {
-  return t.defined() ? t.in() : ConstView();
-}
-
 // y = kernel(a, b, bias), recorded with the gradients of a and b, each a function of (the gradient of y, the other
 // one).
 template <class Kernel, class OfA, class OfB>

@@ -30,17 +30,13 @@ Shape without_classes(const Tensor& x) {
   return sizes;
 }
 
-ConstView weight_view(const Tensor& weight) {
-  return weight.defined() ? weight.in() : ConstView();
-}
-
 Tensor gradient(const Tensor& g, const Tensor& x, const Tensor& target, const Tensor& weight, const Tensor& stats,
                 const ClassLoss& rule) {
   const Tensor packed = g.contiguous();
   Tensor dx = make_tensor(rule.op, x.sizes(), x.dtype(), x.device());
   if (dx.numel() > 0)
     on_device(x.device(), rule.op, [&](auto& ctx) {
-      class_loss_backward(ctx, packed.in(), classes_last(x.in()), target.in(), weight_view(weight), stats.in(),
+      class_loss_backward(ctx, packed.in(), classes_last(x.in()), target.in(), in_or_none(weight), stats.in(),
                           classes_last(dx.out()), rule);
     });
   return dx;
@@ -81,7 +77,7 @@ Tensor class_loss(const Tensor& x, const Tensor& given, const Tensor& weight, co
       make_tensor(rule.op, {2 * target.numel() + 1}, x.dtype() == kFloat64 ? kFloat64 : kFloat32, x.device());
   const Tensor w = weight.defined() ? weight.detach().contiguous() : Tensor();
   on_device(x.device(), rule.op, [&](auto& ctx) {
-    class_loss_forward(ctx, classes_last(x.in()), target.in(), weight_view(w), loss.out(), stats.out(), rule);
+    class_loss_forward(ctx, classes_last(x.in()), target.in(), in_or_none(w), loss.out(), stats.out(), rule);
   });
   if (tape::wants(x))
     tape::record(grad_name, {&loss}, {x}, {tape::Saved(x), tape::Saved(target), tape::Saved(w), tape::Saved(stats)},

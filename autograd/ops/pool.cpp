@@ -8,8 +8,6 @@ namespace tantu {
 
 namespace {
 
-Tensor max_backward(const Tensor& g, const Tensor& indices, const Shape& sizes, const PoolRule& rule);
-
 // The elements of each plane of x (B,H,W) at `indices` (B,P,Q), and the adjoint of it, each the other's gradient.
 Tensor max_taken(const Tensor& x, const Tensor& indices) {
   return gather(x.flatten(1), 1, indices.flatten(1)).view(indices.sizes());

@@ -1,5 +1,5 @@
 #include <tantu/core/backend.h>
-#include <tantu/core/gpu/check.h>
+#include <tantu/core/gpu/device_scope.h>
 #include <tantu/core/gpu/index_report.h>
 
 #include <gpu_target.h>
@@ -13,27 +13,13 @@
 namespace tantu {
 namespace {
 
-class DeviceScope {  // makes a device current while it is alive
- public:
-  explicit DeviceScope(int index) {
-    TANTU_CUDA_TRY(cudaGetDevice(&saved_));
-    if (saved_ != index) TANTU_CUDA_TRY(cudaSetDevice(index));
-  }
-  ~DeviceScope() { cudaSetDevice(saved_); }
-  DeviceScope(const DeviceScope&) = delete;
-  DeviceScope& operator=(const DeviceScope&) = delete;
-
- private:
-  int saved_ = 0;
-};
-
 class PassThroughAllocator final : public Allocator {
  public:
   explicit PassThroughAllocator(int index) : index_(index) {}
 
   void* allocate(int64_t bytes) override {
     if (bytes == 0) return nullptr;
-    DeviceScope scope(index_);
+    gpu::DeviceScope scope(index_);
     void* block = nullptr;
     const cudaError_t error = cudaMalloc(&block, static_cast<size_t>(bytes));
     if (error == cudaErrorMemoryAllocation) {
@@ -87,7 +73,7 @@ class GpuBackend final : public Backend {
     const size_t n = static_cast<size_t>(bytes);
     if (!to_device.is_cpu() && !from_device.is_cpu()) {
       if (to_device == from_device) {
-        DeviceScope scope(to_device.index());
+        gpu::DeviceScope scope(to_device.index());
         TANTU_CUDA_TRY(cudaMemcpy(to, from, n, cudaMemcpyDeviceToDevice));
       } else {
         TANTU_CUDA_TRY(cudaMemcpyPeerAsync(to, to_device.index(), from, from_device.index(), n, nullptr));
@@ -95,13 +81,13 @@ class GpuBackend final : public Backend {
       }
       return;
     }
-    DeviceScope scope(to_device.is_cpu() ? from_device.index() : to_device.index());
+    gpu::DeviceScope scope(to_device.is_cpu() ? from_device.index() : to_device.index());
     TANTU_CUDA_TRY(cudaMemcpy(to, from, n, to_device.is_cpu() ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice));
     if (to_device.is_cpu()) gpu::throw_reported_index(from_device.index());
   }
 
   void synchronize(int index) override {
-    DeviceScope scope(index);
+    gpu::DeviceScope scope(index);
     TANTU_CUDA_TRY(cudaDeviceSynchronize());
     gpu::throw_reported_index(index);
   }

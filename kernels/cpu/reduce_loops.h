@@ -130,23 +130,33 @@ void for_blocks(const Loops& row, const char* x, int64_t item, LoadLine load, bo
   if (filled > 0) f(static_cast<const T*>(buffer), filled);
 }
 
+/// What reductions know of their operands; elements are read as In and results written from Out.
+struct ReduceOperands {
+  template <class In, class Out>
+  static ReduceOperands of(const ConstView& x, const View& y, int reduced) {
+    return {ReducePlan(x, y, reduced),  static_cast<const char*>(x.data),
+            static_cast<char*>(y.data), item_size(x.dtype),
+            item_size(y.dtype),         load_line<In>(x.dtype),
+            store_line<Out>(y.dtype),   is_stored_as<In>(x.dtype)};
+  }
+  ReducePlan plan_;
+  const char* x_;
+  char* y_;
+  int64_t item_, y_item_;
+  LoadLine load_;
+  StoreLine store_;
+  bool in_place_;  ///< x holds In's
+};
+
 /// y = op over the last `reduced` dimensions of x. Any strides and dtypes of both.
 template <class Op>
-class Reducer {
+class Reducer : ReduceOperands {
  public:
   using In = typename Op::In;
   using Acc = typename Op::Acc;
 
   Reducer(const Op& op, const ConstView& x, const View& y, int reduced)
-      : op_(op),
-        plan_(x, y, reduced),
-        x_(static_cast<const char*>(x.data)),
-        y_(static_cast<char*>(y.data)),
-        item_(item_size(x.dtype)),
-        y_item_(item_size(y.dtype)),
-        load_(load_line<In>(x.dtype)),
-        store_(store_line<Acc>(y.dtype)),
-        in_place_(is_stored_as<In>(x.dtype)) {}
+      : ReduceOperands(ReduceOperands::of<In, Acc>(x, y, reduced)), op_(op) {}
 
   void run() {
     if (plan_.results() == 0) return;
@@ -269,13 +279,6 @@ class Reducer {
   }
 
   Op op_;
-  ReducePlan plan_;
-  const char* x_;
-  char* y_;
-  int64_t item_, y_item_;
-  LoadLine load_;
-  StoreLine store_;
-  bool in_place_;
 };
 
 template <class Op>

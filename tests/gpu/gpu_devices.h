@@ -2,6 +2,7 @@
 
 #include <tantu/tests/catch.h>
 
+#include <tantu/autograd/ops.h>
 #include <tantu/core/gpu.h>
 
 #include <vector>
@@ -15,6 +16,14 @@ inline std::vector<Device> gpu_devices() {
     if (!d.is_cpu() && d.index() == 0) gpus.push_back(d);
   if (gpus.empty()) skip_test("no GPU (a virtual one: TANTU_VGPU_DEVICES=1)");
   return gpus;
+}
+
+/// The same numbers on `device`, `offset` elements into an allocation: not aligned to vectors unless that divides.
+inline Tensor placed(const Tensor& x, Device device, int64_t offset) {
+  Tensor whole = zeros({x.numel() + offset}, {.dtype = x.dtype(), .device = device});
+  Tensor part = whole.narrow(0, offset, x.numel()).view(x.sizes());
+  part.copy_(x.to(device));
+  return part;
 }
 
 }  // namespace tantu

@@ -27,14 +27,6 @@ inline Tensor draw(const Shape& shape, DType dtype, double low, double high, uns
   return flat.to(dtype).view(shape);
 }
 
-/// The same numbers on `device`, `offset` elements into an allocation.
-inline Tensor placed(const Tensor& x, Device device, int64_t offset) {
-  Tensor whole = zeros({x.numel() + offset}, {.dtype = x.dtype(), .device = device});
-  Tensor part = whole.narrow(0, offset, x.numel()).view(x.sizes());
-  part.copy_(x.to(device));
-  return part;
-}
-
 /// "" or the first element of `got` further than tolerance * max(1, |want|) from `want`; NaN equals NaN only.
 inline std::string difference(const Tensor& want, const Tensor& got, double tolerance) {
   if (!(want.sizes() == got.sizes())) return fmt::format("shape {} instead of {}", got.sizes(), want.sizes());

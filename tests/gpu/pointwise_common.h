@@ -44,14 +44,6 @@ inline Tensor draw(const Shape& shape, DType dtype, double low, double high, uns
   return flat.to(dtype).view(shape);
 }
 
-/// The same numbers on `device`, `offset` elements into an allocation: not aligned to vectors unless that divides.
-inline Tensor placed(const Tensor& x, Device device, int64_t offset) {
-  Tensor whole = zeros({x.numel() + offset}, {.dtype = x.dtype(), .device = device});
-  Tensor part = whole.narrow(0, offset, x.numel()).view(x.sizes());
-  part.copy_(x.to(device));
-  return part;
-}
-
 inline constexpr DType kEveryDtype[] = {kBool, kUInt8, kInt32, kInt64, kFloat16, kBFloat16, kFloat32, kFloat64};
 inline constexpr DType kFloatingDtypes[] = {kFloat32, kFloat64, kFloat16, kBFloat16};
 

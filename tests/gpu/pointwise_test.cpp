@@ -1,5 +1,6 @@
 #include <tantu/autograd/ops/pointwise_tape.h>
 #include <tantu/tests/gpu/pointwise_common.h>
+#include <tantu/tests/ops/row_defaults.h>
 
 // The packed and the strided kernels of a row give the same bits; operands of every shape meet as they should.
 using namespace tantu;
@@ -8,19 +9,9 @@ using namespace tantu::pointwise;
 
 namespace {
 
-const Params defaults[] = {
-#define TANTU_UNARY(name, PARAMS, ...) TANTU_DEFAULTS_##PARAMS,
-#define TANTU_BINARY(name, PARAMS, ...) TANTU_DEFAULTS_##PARAMS,
-#define TANTU_TERNARY(name, PARAMS, ...) TANTU_DEFAULTS_##PARAMS,
-#include <tantu/kernels/pointwise.def>
-#undef TANTU_UNARY
-#undef TANTU_BINARY
-#undef TANTU_TERNARY
-};
-
 Tensor run(Row row, const Tensor (&x)[3]) {
   const Operand operands[] = {x[0], x[1], x[2]};
-  return apply(row, operands, defaults[static_cast<int>(row)], Site::here());
+  return apply(row, operands, row_defaults[static_cast<int>(row)], Site::here());
 }
 
 }  // namespace
@@ -46,7 +37,7 @@ TEST_CASE("a row has the same bits by packs and one element at a time") {
                              run(row, {strided[1], strided[2], strided[3]})) == "");
         for (int which = 0; which < of.arity; ++which) {
           if (of.gradient[which] != kComputed) continue;
-          const Params& params = defaults[r];
+          const Params& params = row_defaults[r];
           const auto d = [&](const Tensor(&x)[5]) {
             return derivative(row, which, {{x[0], x[1], x[2], x[3], x[4]}, {}}, params);
           };

@@ -4,6 +4,7 @@
 #include <tantu/autograd/ops/pointwise_tape.h>
 #include <tantu/kernels/pointwise_rows.h>
 #include <tantu/tests/ops/compare.h>
+#include <tantu/tests/ops/row_defaults.h>
 
 #include <random>
 
@@ -12,16 +13,6 @@ using namespace tantu;
 using namespace tantu::pointwise;
 
 namespace {
-
-const Params defaults[] = {
-#define TANTU_UNARY(name, PARAMS, ...) TANTU_DEFAULTS_##PARAMS,
-#define TANTU_BINARY(name, PARAMS, ...) TANTU_DEFAULTS_##PARAMS,
-#define TANTU_TERNARY(name, PARAMS, ...) TANTU_DEFAULTS_##PARAMS,
-#include <tantu/kernels/pointwise.def>
-#undef TANTU_UNARY
-#undef TANTU_BINARY
-#undef TANTU_TERNARY
-};
 
 Tensor draw(const RowInfo& of, DType dtype, std::mt19937& random) {
   std::uniform_real_distribution<double> value(of.low, of.high);
@@ -34,7 +25,7 @@ Tensor draw(const RowInfo& of, DType dtype, std::mt19937& random) {
 template <Row row>
 void check_row() {
   const RowInfo& of = info(row);
-  const Params& params = defaults[static_cast<int>(row)];
+  const Params& params = row_defaults[static_cast<int>(row)];
   std::mt19937 random(static_cast<unsigned>(row));
   const DType dtype = takes_floats(of.rule) ? kFloat64 : kInt64;
   const Tensor a = draw(of, dtype, random), b = draw(of, dtype, random), c = draw(of, dtype, random),

@@ -1,6 +1,7 @@
 #include <tantu/autograd/ops.h>
 #include <tantu/autograd/ops/pointwise_tape.h>
 #include <tantu/tests/ops/op_table.h>
+#include <tantu/tests/ops/row_defaults.h>
 
 #include <fmt/format.h>
 
@@ -132,16 +133,6 @@ const std::map<std::string_view, Reference> references{
     {"addcdiv", {[](double a, double b, double c, const double* p) { return a + p[0] * b / c; }, {{{2}}, {{-0.5}}}}},
 };
 
-const Params defaults[] = {
-#define TANTU_UNARY(name, PARAMS, ...) TANTU_DEFAULTS_##PARAMS,
-#define TANTU_BINARY(name, PARAMS, ...) TANTU_DEFAULTS_##PARAMS,
-#define TANTU_TERNARY(name, PARAMS, ...) TANTU_DEFAULTS_##PARAMS,
-#include <tantu/kernels/pointwise.def>
-#undef TANTU_UNARY
-#undef TANTU_BINARY
-#undef TANTU_TERNARY
-};
-
 Case make_case(Row row, const Reference& reference, const Params& params, const std::vector<Shape>& shapes,
                const char* note) {
   const pointwise::RowInfo& info = pointwise::info(row);
@@ -167,7 +158,7 @@ Case make_case(Row row, const Reference& reference, const Params& params, const 
 
 optest::Row make_row(Row row) {
   const pointwise::RowInfo& info = pointwise::info(row);
-  const Params& usual = defaults[static_cast<int>(row)];
+  const Params& usual = pointwise::row_defaults[static_cast<int>(row)];
   optest::Row y{.name = info.row};
   y.dtypes = info.rule == pointwise::kFloats     ? kFloatTypes
              : info.rule == pointwise::kIntegers ? std::vector<DType>{kInt64, kInt32, kUInt8}
