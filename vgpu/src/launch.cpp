@@ -1,6 +1,7 @@
 #include "launch.h"
 
 #include "elf.h"
+#include "model.h"
 #include "pool.h"
 #include "runtime.h"
 #include "sanitizers.h"
@@ -146,6 +147,7 @@ struct KernelOp final : Op {
 };
 
 constinit thread_local Site tl_launch_site{nullptr, 0};
+constinit thread_local LaunchCaller tl_launch_caller;
 constinit thread_local double tl_cost[2] = {0, 0};
 
 }  // namespace
@@ -184,8 +186,9 @@ void poison_shared(Launch& l, Worker& w) {
 
 using namespace rt;
 
-void set_launch_site(const char* file, int line) {
+void set_launch_site(const char* file, int line, LaunchCaller caller) {
   tl_launch_site = {file, line};
+  tl_launch_caller = caller;
 }
 void set_launch_cost(double bytes, double flops) {
   tl_cost[0] = bytes;
@@ -193,9 +196,11 @@ void set_launch_cost(double bytes, double flops) {
 }
 
 cudaError_t launch(const cudaLaunchConfig_t* config, const LaunchRecord& record) {
-  Site site = tl_launch_site;
+  const Site site = tl_launch_site;
+  const LaunchCaller caller = tl_launch_caller;
   double bytes = tl_cost[0], flops = tl_cost[1];
   tl_launch_site = {nullptr, 0};
+  tl_launch_caller = {};
   tl_cost[0] = tl_cost[1] = 0;
   Entry entry("cudaLaunchKernelEx", cudaErrorLaunchOutOfResources);
   if (entry) return done(entry.error);
@@ -225,6 +230,7 @@ cudaError_t launch(const cudaLaunchConfig_t* config, const LaunchRecord& record)
   l.smem = c.dynamicSmemBytes;
   l.file = c.vgpu_file;
   l.line = c.vgpu_line;
+  l.caller = caller;
   op->nanoseconds =
       model_kernel(bytes, flops, static_cast<double>(l.threads) * c.gridDim.x * c.gridDim.y * c.gridDim.z);
   return done(enqueue(lock, stream, std::move(op)));

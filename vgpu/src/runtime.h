@@ -143,6 +143,7 @@ class Arena {
 
 struct Device {
   int id = 0;
+  int bus = 0;  ///< its number on the machine
   Arena arena;
   Stream* default_stream = nullptr;
   std::vector<Stream*> streams;  ///< live or dying, the default one first
@@ -210,9 +211,6 @@ cudaError_t run_mark(Lock& lock, const std::shared_ptr<Mark>& mark, Device* devi
 void stalled(Lock& lock, const std::function<void()>& session, const bool& met);
 /// Runs at most one operation that the stream needs.
 void run_one(Lock& lock, Stream* stream);
-/// Model time in nanoseconds.
-double model_kernel(double bytes, double flops, double threads);
-double model_copy(double bytes);
 
 }  // namespace vgpu::rt
 }  // namespace vgpu_abi

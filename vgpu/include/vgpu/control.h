@@ -25,6 +25,9 @@ VGPU_API void set_watchdog(double seconds);
 /// Text of the last fault, misuse or rejected call, "" if none; the whole process.
 VGPU_API std::string last_report();
 VGPU_API void clear_report();
+/// Forgets a device's sticky error and keeps its memory, streams and events: what a process on silicon can't do without
+/// losing all of them. False for a device that does not exist.
+VGPU_API bool clear_error(int device);
 /// Fault injection: the text of TANTU_VGPU_FAIL, e.g. "cudaMalloc@3,cudaLaunchKernelEx@5:719"; "" clears and
 /// restarts the counters. Throws ConfigError on malformed text.
 VGPU_API void fail(const std::string& spec);
