@@ -6,8 +6,7 @@
 #include <tantu/autograd/ops.h>
 #include <tantu/core/gpu.h>
 
-using namespace tantu;
-
+namespace tantu {
 namespace {
 
 __global__ void fill_kernel(float* y, int64_t n, float value) {
@@ -205,3 +204,5 @@ TEST_CASE("exhausted memory names the operation and the caller's line") {
     goes_on(device, kept);
   }
 }
+
+}  // namespace tantu
