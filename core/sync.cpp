@@ -26,14 +26,15 @@ int64_t now_ns() {
 }
 
 bool may_throw(SyncReason reason) {
-  return reason != SyncReason::FreeMemory && reason != SyncReason::LaunchBlocking;
+  return reason != SyncReason::FreeMemory && reason != SyncReason::OutOfMemory && reason != SyncReason::LaunchBlocking;
 }
 
 }  // namespace
 
 const char* name(SyncReason reason) {
-  constexpr const char* names[kSyncReasons] = {"item",   "print", "d2h_copy", "h2d_pageable", "nonzero",        "check",
-                                               "stream", "event", "device",   "free_segment", "launch_blocking"};
+  constexpr const char* names[kSyncReasons] = {"item",    "print",        "d2h_copy",  "h2d_pageable",
+                                               "nonzero", "check",        "stream",    "event",
+                                               "device",  "free_segment", "oom_retry", "launch_blocking"};
   return names[static_cast<int>(reason)];
 }
 

@@ -20,12 +20,13 @@ enum class SyncReason : uint8_t {
   Event,           ///< `Event::synchronize`
   Device,          ///< `synchronize(device)`
   FreeMemory,      ///< memory given back to the driver
+  OutOfMemory,     ///< pending frees, before idle memory is given back and asked for again
   LaunchBlocking,  ///< after each launch, because CUDA_LAUNCH_BLOCKING=1
 };
-inline constexpr int kSyncReasons = 11;
+inline constexpr int kSyncReasons = 12;
 
 /// "item", "print", "d2h_copy", "h2d_pageable", "nonzero", "check", "stream", "event", "device", "free_segment",
-/// "launch_blocking".
+/// "oom_retry", "launch_blocking".
 const char* name(SyncReason reason);
 
 /// What happens when the host is about to wait.
@@ -33,7 +34,7 @@ enum class SyncMode : uint8_t {
   Off,    ///< nothing
   Count,  ///< it is counted
   Warn,   ///< and a line on stderr tells why, where and how long
-  Error,  ///< instead of waiting an Error is thrown. FreeMemory and LaunchBlocking only warn
+  Error,  ///< instead of waiting an Error is thrown. FreeMemory, OutOfMemory and LaunchBlocking only warn
 };
 
 /// For all threads. PyTorch's `torch.cuda.set_sync_debug_mode`.

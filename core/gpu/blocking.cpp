@@ -32,6 +32,11 @@ void wait_for_device(int device) {
   throw_reported_index(device);
 }
 
+void wait_for_memory(int device) noexcept {
+  const SyncScope scope(SyncReason::OutOfMemory, device_of(device));
+  cudaDeviceSynchronize();
+}
+
 void wait_for_stream(SyncReason reason, int device, void* stream, int64_t bytes) {
   {
     const SyncScope scope(reason, device_of(device), bytes);

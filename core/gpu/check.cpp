@@ -1,6 +1,6 @@
 #include <tantu/core/gpu/check.h>
 
-#include <gpu_faults.h>
+#include <gpu_runtime.h>
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,14 @@
 #include <tantu/core/backend.h>
 #include <tantu/core/current.h>
 #include <tantu/core/gpu/blocking.h>
-#include <tantu/core/gpu/device_allocator.h>
 #include <tantu/core/gpu/device_scope.h>
+#include <tantu/core/gpu/direct_allocator.h>
+#include <tantu/core/gpu/gpu_driver.h>
+#include <tantu/core/memory/config.h>
+#include <tantu/core/memory/device_allocator.h>
+#include <tantu/core/memory/policy_segments.h>
+
+#include <gpu_runtime.h>
 
 #include <algorithm>
 #include <memory>
@@ -19,6 +25,21 @@ cudaStream_t as_stream(void* stream) {
 cudaEvent_t as_event(void* event) {
   return static_cast<cudaEvent_t>(event);
 }
+
+// One device's memory: caching, unless told otherwise or a memory checker wants to see every block.
+struct DeviceMemory {
+  explicit DeviceMemory(int index) : driver(index), direct(index) {
+    if (memory::config().caching && !gpu::is_checked())
+      caching = std::make_unique<memory::DeviceAllocator>(
+          kGpuDeviceType == DeviceType::CUDA ? "CUDA" : "vgpu", Device(kGpuDeviceType, index),
+          std::make_unique<memory::SegmentsPolicy>(), driver, gpu::current_stream_handle);
+  }
+  Allocator& allocator() { return caching ? static_cast<Allocator&>(*caching) : direct; }
+
+  gpu::GpuDriver driver;
+  gpu::DirectAllocator direct;
+  std::unique_ptr<memory::DeviceAllocator> caching;
+};
 
 class GpuBackend final : public Backend {
  public:
@@ -65,10 +86,7 @@ class GpuBackend final : public Backend {
     const int count = device_count();
     TANTU_CHECK(index >= 0 && index < count, DeviceError, "device: there is no {}:{}; this process has {} of them",
                 name(kGpuDeviceType), index, count);
-    std::lock_guard lock(mutex_);
-    while (static_cast<int>(allocators_.size()) <= index)
-      allocators_.push_back(std::make_unique<gpu::DeviceAllocator>(static_cast<int>(allocators_.size())));
-    return *allocators_[static_cast<size_t>(index)];
+    return memory_of(index).allocator();
   }
 
   void copy(void* to, Device to_device, const void* from, Device from_device, int64_t bytes) override {
@@ -108,6 +126,7 @@ class GpuBackend final : public Backend {
     int before = 0;
     cudaGetDevice(&before);
     cudaSetDevice(index);
+    if (auto& caching = memory_of(index).caching) caching->stream_ends(stream);
     cudaStreamDestroy(as_stream(stream));
     cudaSetDevice(before);
   }
@@ -179,8 +198,15 @@ class GpuBackend final : public Backend {
     void* handle;
   };
 
+  DeviceMemory& memory_of(int index) {
+    std::lock_guard lock(mutex_);
+    while (static_cast<int>(memories_.size()) <= index)
+      memories_.push_back(std::make_unique<DeviceMemory>(static_cast<int>(memories_.size())));
+    return *memories_[static_cast<size_t>(index)];
+  }
+
   std::mutex mutex_;
-  std::vector<std::unique_ptr<gpu::DeviceAllocator>> allocators_;
+  std::vector<std::unique_ptr<DeviceMemory>> memories_;
 };
 
 // Leaked on purpose: tensors may outlive static destruction.

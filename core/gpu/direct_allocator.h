@@ -8,9 +8,9 @@ namespace tantu::gpu {
 
 /// Memory of one GPU, every block straight from the driver: right, simple and slow. `deallocate` waits for the device,
 /// so a block never returns while a stream still works on it.
-class DeviceAllocator final : public Allocator {
+class DirectAllocator final : public Allocator {
  public:
-  explicit DeviceAllocator(int index) : index_(index) {}
+  explicit DirectAllocator(int index) : index_(index) {}
 
   void* allocate(int64_t bytes) override;
   void deallocate(void* block, int64_t bytes) noexcept override;

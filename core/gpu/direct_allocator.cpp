@@ -1,11 +1,11 @@
-#include <tantu/core/gpu/device_allocator.h>
+#include <tantu/core/gpu/direct_allocator.h>
 
 #include <tantu/core/gpu/blocking.h>
 #include <tantu/core/gpu/device_scope.h>
 
 namespace tantu::gpu {
 
-void* DeviceAllocator::allocate(int64_t bytes) {
+void* DirectAllocator::allocate(int64_t bytes) {
   if (bytes == 0) return nullptr;
   const DeviceScope scope(index_);
   void* block = nullptr;
@@ -25,13 +25,13 @@ void* DeviceAllocator::allocate(int64_t bytes) {
   return block;
 }
 
-void DeviceAllocator::deallocate(void* block, int64_t bytes) noexcept {
+void DirectAllocator::deallocate(void* block, int64_t bytes) noexcept {
   if (!block) return;
   free_memory(index_, block);
   allocated_.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
-MemoryStats DeviceAllocator::stats() const {
+MemoryStats DirectAllocator::stats() const {
   const int64_t allocated = allocated_.load();
   return {allocated, peak_.load(), allocated, calls_.load()};
 }
