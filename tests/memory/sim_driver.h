@@ -2,6 +2,7 @@
 
 #include <tantu/core/memory/driver.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
