@@ -3,6 +3,9 @@
 #include <tantu/autograd/ops.h>
 #include <tantu/kernels/pointwise.h>
 
+#include <algorithm>
+#include <string_view>
+
 namespace bench {
 
 using namespace tantu;
@@ -11,15 +14,15 @@ namespace {
 
 constexpr int64_t kSmall = 4096, kStreaming = int64_t{1} << 22;
 
-std::vector<Tensor> uniform_inputs(int count, int64_t n, DType dtype, double low, double high) {
+std::vector<Tensor> uniform_inputs(int count, int64_t n, const TensorOptions& options, double low, double high) {
   std::vector<Tensor> in;
-  for (int i = 0; i < count; ++i) in.push_back((rand({n}) * (high - low) + low).to(dtype));
+  for (int i = 0; i < count; ++i) in.push_back(rand({n}, options) * (high - low) + low);
   return in;
 }
 
-std::vector<Tensor> integer_inputs(int count, int64_t n) {
+std::vector<Tensor> integer_inputs(int count, int64_t n, Device device) {
   std::vector<Tensor> in;
-  for (int i = 0; i < count; ++i) in.push_back(randint(0, 1 << 30, {n}));
+  for (int i = 0; i < count; ++i) in.push_back(randint(0, 1 << 30, {n}, {.dtype = kInt64, .device = device}));
   return in;
 }
 
@@ -28,8 +31,9 @@ Row make(const char* name, int arity, pointwise::Rule rule, double low, double h
   Row row;
   row.name = name;
   row.sizes = {kSmall, kStreaming};
-  row.inputs = [=](int64_t n, DType dtype) {
-    return rule == pointwise::kIntegers ? integer_inputs(arity, n) : uniform_inputs(arity, n, dtype, low, high);
+  row.inputs = [=](int64_t n, const TensorOptions& options) {
+    return rule == pointwise::kIntegers ? integer_inputs(arity, n, options.device)
+                                        : uniform_inputs(arity, n, options, low, high);
   };
   row.call = std::move(call);
   const double item = rule == pointwise::kIntegers ? 8 : 4;
@@ -38,6 +42,8 @@ Row make(const char* name, int arity, pointwise::Rule rule, double low, double h
   };
   row.flops = [](int64_t n) { return static_cast<double>(n); };
   row.growth = 4;
+  const std::string_view jumping[] = {"floor_divide", "fmod", "remainder"};
+  row.jumps = std::find(std::begin(jumping), std::end(jumping), name) != std::end(jumping);
   return row;
 }
 

@@ -12,10 +12,6 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-Tensor normal_of(const Shape& shape, DType dtype) {
-  return randn(shape).to(dtype);
-}
-
 double d(int64_t n) {
   return static_cast<double>(n);
 }
@@ -26,7 +22,7 @@ Row over_matrix(const char* name, std::function<Tensor(const Tensor&)> call, dou
   Row row;
   row.name = name;
   row.sizes = {16384, int64_t{1} << 22};
-  row.inputs = [](int64_t n, DType dtype) { return Tensors{normal_of({n / 512, 512}, dtype)}; };
+  row.inputs = [](int64_t n, const TensorOptions& o) { return Tensors{randn({n / 512, 512}, o)}; };
   row.call = [call = std::move(call)](const Tensors& t) { return call(t[0]); };
   row.bytes = [=](int64_t n) { return bytes_per_element * d(n); };
   row.flops = [](int64_t n) { return d(n); };
@@ -34,8 +30,9 @@ Row over_matrix(const char* name, std::function<Tensor(const Tensor&)> call, dou
   return row;
 }
 
-Row product(const char* name, std::function<Tensors(int64_t, DType)> inputs, std::function<Tensor(const Tensors&)> call,
-            std::function<double(int64_t)> bytes, std::function<double(int64_t)> flops, std::vector<int64_t> sizes) {
+Row product(const char* name, std::function<Tensors(int64_t, const TensorOptions&)> inputs,
+            std::function<Tensor(const Tensors&)> call, std::function<double(int64_t)> bytes,
+            std::function<double(int64_t)> flops, std::vector<int64_t> sizes) {
   Row row;
   row.name = name;
   row.sizes = std::move(sizes);
@@ -47,8 +44,19 @@ Row product(const char* name, std::function<Tensors(int64_t, DType)> inputs, std
   return row;
 }
 
-Tensor classes(int64_t n, int64_t count) {
-  return randint(0, count, {n});
+Tensor classes(int64_t n, int64_t count, Device device) {
+  return randint(0, count, {n}, {.dtype = kInt64, .device = device});
+}
+
+// The same with a second input, which is part of what is read.
+Row with_second(Row row, std::function<Tensor(const Tensor&)> second, std::function<Tensor(const Tensors&)> call) {
+  row.inputs = [first = row.inputs, second = std::move(second)](int64_t n, const TensorOptions& o) {
+    Tensors all = first(n, o);
+    all.push_back(second(all[0]));
+    return all;
+  };
+  row.call = std::move(call);
+  return row;
 }
 
 void add_reductions(std::vector<Row>& all) {
@@ -84,10 +92,15 @@ void add_reductions(std::vector<Row>& all) {
       "logsumexp", [](const Tensor& x) { return x.logsumexp(1); }, 4, 8));
   all.push_back(over_matrix(
       "cumsum", [](const Tensor& x) { return x.cumsum(1); }, 8, 64));
-  all.push_back(over_matrix(
-      "all", [](const Tensor& x) { return (x > -9).all(); }, 1));
-  all.push_back(over_matrix(
-      "any", [](const Tensor& x) { return (x > 9).any(); }, 1));
+  const auto truths = [](const char* name, std::function<Tensor(const Tensor&)> truth,
+                         std::function<Tensor(const Tensor&)> call) {
+    return with_second(over_matrix(name, {}, 1), std::move(truth),
+                       [call = std::move(call)](const Tensors& t) { return call(t[1]); });
+  };
+  all.push_back(truths(
+      "all", [](const Tensor& x) { return x > -9; }, [](const Tensor& x) { return x.all(); }));
+  all.push_back(truths(
+      "any", [](const Tensor& x) { return x > 9; }, [](const Tensor& x) { return x.any(); }));
   all.push_back(over_matrix(
       "softmax", [](const Tensor& x) { return x.softmax(1); }, 8, 4));
   all.push_back(over_matrix(
@@ -101,7 +114,7 @@ void add_reductions(std::vector<Row>& all) {
 }
 
 void add_products(std::vector<Row>& all) {
-  const auto square = [](int64_t n, DType t) { return Tensors{normal_of({n, n}, t), normal_of({n, n}, t)}; };
+  const auto square = [](int64_t n, const TensorOptions& o) { return Tensors{randn({n, n}, o), randn({n, n}, o)}; };
   const auto square_bytes = [](int64_t n) { return 12.0 * d(n) * d(n); };
   const auto square_flops = [](int64_t n) { return 2.0 * d(n) * d(n) * d(n); };
   const std::vector<int64_t> sizes{128, 512, 1024};
@@ -112,57 +125,57 @@ void add_products(std::vector<Row>& all) {
       sizes));
   all.push_back(product(
       "addmm",
-      [](int64_t n, DType t) {
-        return Tensors{normal_of({n}, t), normal_of({n, n}, t), normal_of({n, n}, t)};
+      [](int64_t n, const TensorOptions& o) {
+        return Tensors{randn({n}, o), randn({n, n}, o), randn({n, n}, o)};
       },
       [](const Tensors& t) { return addmm(t[0], t[1], t[2]); }, square_bytes, square_flops, {128, 512}));
   all.push_back(product(
       "linear",
-      [](int64_t n, DType t) {
-        return Tensors{normal_of({128, n}, t), normal_of({n, n}, t), normal_of({n}, t)};
+      [](int64_t n, const TensorOptions& o) {
+        return Tensors{randn({128, n}, o), randn({n, n}, o), randn({n}, o)};
       },
       [](const Tensors& t) { return linear(t[0], t[1], t[2]); },
       [](int64_t n) { return 4.0 * (d(n) * d(n) + 256 * d(n)); }, [](int64_t n) { return 256.0 * d(n) * d(n); },
       {128, 512}));
   all.push_back(product(
       "bmm",
-      [](int64_t n, DType t) {
-        return Tensors{normal_of({n, 32, 32}, t), normal_of({n, 32, 32}, t)};
+      [](int64_t n, const TensorOptions& o) {
+        return Tensors{randn({n, 32, 32}, o), randn({n, 32, 32}, o)};
       },
       [](const Tensors& t) { return bmm(t[0], t[1]); }, [](int64_t n) { return 12.0 * 1024 * d(n); },
       [](int64_t n) { return 2.0 * 32768 * d(n); }, {16, 512}));
   all.push_back(product(
       "baddbmm",
-      [](int64_t n, DType t) {
-        return Tensors{normal_of({n, 32, 32}, t), normal_of({n, 32, 32}, t), normal_of({n, 32, 32}, t)};
+      [](int64_t n, const TensorOptions& o) {
+        return Tensors{randn({n, 32, 32}, o), randn({n, 32, 32}, o), randn({n, 32, 32}, o)};
       },
       [](const Tensors& t) { return baddbmm(t[0], t[1], t[2]); }, [](int64_t n) { return 16.0 * 1024 * d(n); },
       [](int64_t n) { return 2.0 * 32768 * d(n); }, {16, 512}));
   all.push_back(product(
       "mv",
-      [](int64_t n, DType t) {
-        return Tensors{normal_of({n, n}, t), normal_of({n}, t)};
+      [](int64_t n, const TensorOptions& o) {
+        return Tensors{randn({n, n}, o), randn({n}, o)};
       },
       [](const Tensors& t) { return mv(t[0], t[1]); }, [](int64_t n) { return 4.0 * d(n) * d(n); },
       [](int64_t n) { return 2.0 * d(n) * d(n); }, {512, 2048}));
   all.push_back(product(
       "dot",
-      [](int64_t n, DType t) {
-        return Tensors{normal_of({n}, t), normal_of({n}, t)};
+      [](int64_t n, const TensorOptions& o) {
+        return Tensors{randn({n}, o), randn({n}, o)};
       },
       [](const Tensors& t) { return dot(t[0], t[1]); }, [](int64_t n) { return 8.0 * d(n); },
       [](int64_t n) { return 2.0 * d(n); }, {4096, int64_t{1} << 20}));
   all.push_back(product(
       "outer",
-      [](int64_t n, DType t) {
-        return Tensors{normal_of({n}, t), normal_of({n}, t)};
+      [](int64_t n, const TensorOptions& o) {
+        return Tensors{randn({n}, o), randn({n}, o)};
       },
       [](const Tensors& t) { return outer(t[0], t[1]); }, [](int64_t n) { return 4.0 * d(n) * d(n); },
       [](int64_t n) { return d(n) * d(n); }, {256, 2048}));
   all.push_back(product(
       "einsum",
-      [](int64_t n, DType t) {
-        return Tensors{normal_of({8, n, 64}, t), normal_of({8, 64, n}, t)};
+      [](int64_t n, const TensorOptions& o) {
+        return Tensors{randn({8, n, 64}, o), randn({8, 64, n}, o)};
       },
       [](const Tensors& t) {
         return einsum("bij,bjk->bik", {t[0], t[1]});
@@ -175,14 +188,18 @@ void add_layers(std::vector<Row>& all) {
       "layer_norm", [](const Tensor& x) { return layer_norm(x, {512}); }, 8, 8));
   all.push_back(over_matrix(
       "batch_norm", [](const Tensor& x) { return batch_norm(x, {}, {}, {}, {}, true); }, 8, 16));
-  all.push_back(over_matrix(
-      "cross_entropy", [](const Tensor& x) { return cross_entropy(x, remainder(arange(x.size(0)), 512)); }, 4, 16));
-  all.push_back(over_matrix(
-      "mse_loss", [](const Tensor& x) { return mse_loss(x, x * 0.5); }, 8, 64));
+  all.push_back(with_second(
+      over_matrix("cross_entropy", {}, 4, 16), [](const Tensor& x) { return classes(x.size(0), 512, x.device()); },
+      [](const Tensors& t) { return cross_entropy(t[0], t[1]); }));
+  all.push_back(with_second(
+      over_matrix("mse_loss", {}, 8, 64), [](const Tensor& x) { return x * 0.5; },
+      [](const Tensors& t) { return mse_loss(t[0], t[1]); }));
   Row embed;
   embed.name = "embedding";
   embed.sizes = {256, 16384};
-  embed.inputs = [](int64_t n, DType t) { return Tensors{normal_of({1000, 128}, t), classes(n, 1000)}; };
+  embed.inputs = [](int64_t n, const TensorOptions& o) {
+    return Tensors{randn({1000, 128}, o), classes(n, 1000, o.device)};
+  };
   embed.call = [](const Tensors& t) { return embedding(t[1], t[0]); };
   embed.bytes = [](int64_t n) { return 1024.0 * d(n); };
   embed.flops = [](int64_t) { return 0.0; };
@@ -191,13 +208,15 @@ void add_layers(std::vector<Row>& all) {
 
 // 3x3 filters on planes of 28 x 28, n channels in and out.
 Row planes(const char* name, std::function<Tensor(const Tensors&)> call) {
-  return product(
+  Row row = product(
       name,
-      [](int64_t n, DType t) {
-        return Tensors{normal_of({8, n, 28, 28}, t), normal_of({n, n, 3, 3}, t)};
+      [](int64_t n, const TensorOptions& o) {
+        return Tensors{randn({8, n, 28, 28}, o), randn({n, n, 3, 3}, o)};
       },
       std::move(call), [](int64_t n) { return 4.0 * (2 * 8 * 784 * d(n) + 9 * d(n) * d(n)); },
       [](int64_t n) { return 2.0 * 8 * 784 * 9 * d(n) * d(n); }, {16, 64});
+  row.gpu_sizes = {16, 512};
+  return row;
 }
 
 void add_convolutions(std::vector<Row>& all) {
@@ -209,7 +228,7 @@ void add_convolutions(std::vector<Row>& all) {
 // Planes of 64 x 64.
 Row pooling(const char* name, std::function<Tensor(const Tensor&)> call, double bytes_per_element) {
   Row row = over_matrix(name, std::move(call), bytes_per_element);
-  row.inputs = [](int64_t n, DType dtype) { return Tensors{normal_of({n / 4096, 64, 64}, dtype)}; };
+  row.inputs = [](int64_t n, const TensorOptions& o) { return Tensors{randn({n / 4096, 64, 64}, o)}; };
   row.growth = 8;
   return row;
 }
@@ -264,14 +283,18 @@ void add_moves(std::vector<Row>& all) {
         return pad(x, {1, 1});
       },
       8));
-  all.push_back(over_matrix(
-      "index_select", [](const Tensor& x) { return index_select(x, 0, arange(x.size(0) - 1, -1, -1)); }, 8));
-  all.push_back(over_matrix(
-      "gather", [](const Tensor& x) { return gather(x, 1, zeros(x.sizes(), {.dtype = kInt64})); }, 16));
-  all.push_back(over_matrix(
-      "masked_fill", [](const Tensor& x) { return masked_fill(x, x > 0, 0); }, 9));
-  all.push_back(over_matrix(
-      "where", [](const Tensor& x) { return where(x > 0, x, 0); }, 9));
+  all.push_back(with_second(
+      over_matrix("index_select", {}, 8), [](const Tensor& x) { return classes(x.size(0), x.size(0), x.device()); },
+      [](const Tensors& t) { return index_select(t[0], 0, t[1]); }));
+  all.push_back(with_second(
+      over_matrix("gather", {}, 16),
+      [](const Tensor& x) { return randint(0, 512, x.sizes(), {.dtype = kInt64, .device = x.device()}); },
+      [](const Tensors& t) { return gather(t[0], 1, t[1]); }));
+  const auto positive = [](const Tensor& x) { return x > 0; };
+  all.push_back(with_second(over_matrix("masked_fill", {}, 9), positive,
+                            [](const Tensors& t) { return masked_fill(t[0], t[1], 0); }));
+  all.push_back(
+      with_second(over_matrix("where", {}, 9), positive, [](const Tensors& t) { return where(t[1], t[0], 0); }));
   all.push_back(over_matrix(
       "to_float64", [](const Tensor& x) { return x.to(kFloat64); }, 12));
 }

@@ -1,0 +1,1 @@
+"""The parts of scripts/gpu_check, one idea a file."""
