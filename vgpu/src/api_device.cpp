@@ -241,6 +241,10 @@ void set_workers(int count) {
 int workers() {
   return config().workers;
 }
+void run_only_blocks(std::vector<int64_t> blocks) {
+  Lock lock(runtime().mutex);
+  runtime().only_blocks = std::move(blocks);
+}
 void set_guard(bool on) {
   Lock lock(runtime().mutex);
   config().guard = on;

@@ -1,12 +1,14 @@
 #include "launch.h"
 
 #include "elf.h"
+#include "immortal.h"
 #include "model.h"
 #include "pool.h"
 #include "runtime.h"
 #include "sanitizers.h"
 
 #include <link.h>
+#include <algorithm>
 #include <cstring>
 
 struct TlsIndex {
@@ -26,11 +28,17 @@ struct Kernel {
 };
 
 /// What is known of each launched kernel.
+struct Kernels {
+  std::mutex mutex;
+  std::unordered_map<const void*, std::unique_ptr<Kernel>> known;
+};
+Kernels& kernels() {
+  return immortal<Kernels>();
+}
+
 Kernel& kernel_info(const void* kernel) {
-  static std::mutex mutex;
-  static auto* known = new std::unordered_map<const void*, std::unique_ptr<Kernel>>;
-  std::lock_guard lock(mutex);
-  auto& slot = (*known)[kernel];
+  std::lock_guard lock(kernels().mutex);
+  auto& slot = kernels().known[kernel];
   if (slot) return *slot;
   slot = std::make_unique<Kernel>();
   Kernel& k = *slot;
@@ -47,7 +55,7 @@ Kernel& kernel_info(const void* kernel) {
   for (auto& s : k.module->statics) {
     bool mine = !own.empty() && s.name.compare(0, own.size(), own) == 0;
     bool other = !s.tls;
-    for (auto& [address, info] : *known)
+    for (auto& [address, info] : kernels().known)
       if (info && info.get() != &k && info->symbol.size() > 2 &&
           s.name.compare(3, info->symbol.size() - 2, info->symbol, 2, std::string::npos) == 0)
         other = true;
@@ -133,6 +141,16 @@ cudaError_t check_arguments(const Device& device, const LaunchRecord& r) {
   return cudaSuccess;
 }
 
+/// The blocks that run_only_blocks has left, in order.
+void choose_blocks(Launch& l, const std::vector<int64_t>& wanted) {
+  l.chosen = !wanted.empty();
+  const auto count = static_cast<int64_t>(static_cast<uint64_t>(l.grid.x) * l.grid.y * l.grid.z);
+  for (int64_t b : wanted)
+    if (b < count && b >= -count) l.choice.push_back(static_cast<uint64_t>(b < 0 ? b + count : b));
+  std::sort(l.choice.begin(), l.choice.end());
+  l.choice.erase(std::unique(l.choice.begin(), l.choice.end()), l.choice.end());
+}
+
 struct KernelOp final : Op {
   Launch launch;
   double nanoseconds = 0;
@@ -190,6 +208,13 @@ void set_launch_site(const char* file, int line, LaunchCaller caller) {
   tl_launch_site = {file, line};
   tl_launch_caller = caller;
 }
+std::vector<std::string> launched_kernels() {
+  std::lock_guard lock(kernels().mutex);
+  std::vector<std::string> names;
+  for (auto& [address, info] : kernels().known)
+    if (info) names.push_back(info->name);
+  return names;
+}
 void set_launch_cost(double bytes, double flops) {
   tl_cost[0] = bytes;
   tl_cost[1] = flops;
@@ -231,6 +256,7 @@ cudaError_t launch(const cudaLaunchConfig_t* config, const LaunchRecord& record)
   l.file = c.vgpu_file;
   l.line = c.vgpu_line;
   l.caller = caller;
+  choose_blocks(l, runtime().only_blocks);
   op->nanoseconds =
       model_kernel(bytes, flops, static_cast<double>(l.threads) * c.gridDim.x * c.gridDim.y * c.gridDim.z);
   return done(enqueue(lock, stream, std::move(op)));

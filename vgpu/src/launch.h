@@ -28,6 +28,8 @@ struct Launch {
   LaunchCaller caller;
   uint64_t number = 0, seed = 0, blocks = 0, stride = 1, offset = 0;
   int share = 1;  ///< number of workers among which the blocks are dealt
+  bool chosen = false;
+  std::vector<uint64_t> choice;  ///< if chosen: the blocks that run; `blocks` counts these
   Module* module = nullptr;
   const SharedRange* ranges = nullptr;
   size_t range_count = 0;
