@@ -1,10 +1,12 @@
 // y[r] = (Σ |x[r, k]|^p)^(1/p) over k; p = 0 counts what is not zero, p = ±infinity is the largest or smallest |x|.
 //
-// The mapping is reduce_gpu.cuh's. Bytes moved: rows * n read once; for p = 0, 1, 2, ±infinity one or two FLOP an
-// element in float64, as the contract wants (1e30 squared does not overflow): bound by the bandwidth where float64 runs
-// at half speed. Any other p costs a power an element: bound by arithmetic.
+// The mapping is reduce_gpu.cuh's. Bytes moved: rows * n read once; for p = 0, 1, 2, ±infinity two or three FLOP an
+// element in float32 (float64 for float64): bound by the bandwidth. Squares are summed at the scale of the largest of
+// each pack, so 1e30 does not overflow. Any other p costs a power an element, which only float64 can hold (1e30^3):
+// bound by arithmetic.
 #include <tantu/kernels/vector_norm.h>
 #include <tantu/kernels/reduce_gpu.cuh>
+#include <tantu/kernels/scaled_square.cuh>
 
 #include <cmath>
 
@@ -21,58 +23,104 @@ NormKind kind_of(double p) {
   return std::isinf(p) ? (p > 0 ? NormKind::Most : NormKind::Least) : NormKind::Powers;
 }
 
-template <class T, bool powers>
-struct Norm {
+template <class A>
+__device__ __forceinline__ ScaledSquare<A> shuffle_xor(const ScaledSquare<A>& a, int lanes) {
+  return {shuffle_xor(a.sum, lanes), shuffle_xor(a.scale, lanes)};
+}
+
+template <class T>
+struct Norm2 {
   using In = T;
-  using Acc = double;
+  using Acc = ScaledSquare<T>;
+  char* y;
+  DType y_dtype;
+
+  __device__ __forceinline__ Acc identity() const { return {0, 1}; }
+  __device__ __forceinline__ Acc operator()(const Acc& a, const Acc& b) const { return joined(a, b); }
+  __device__ __forceinline__ void add(Acc& acc, T x, int64_t) const { acc = joined(acc, square_of(x, T(1))); }
+  template <int V, int N>
+  __device__ __forceinline__ void add_all(Acc& acc, const T (&x)[N], int64_t, int64_t) const {
+    T largest = 0, sums[2] = {};
+#pragma unroll
+    for (int i = 0; i < N; ++i) largest = fmax(largest, fabs(x[i]));
+    const T scale = scale_for(largest);
+#pragma unroll
+    for (int i = 0; i < N; ++i) sums[i % 2] = fused(x[i] * scale, x[i] * scale, sums[i % 2]);
+    acc = joined(acc, {sums[0] + sums[1], scale});
+  }
+  __device__ __forceinline__ void store(const Acc& acc, int64_t at) const {
+    store_as<T>(y, y_dtype, at, sqrt(acc.sum) / acc.scale);
+  }
+};
+
+// p = 0, 1, ±infinity.
+template <class T>
+struct NormEach {
+  using In = T;
+  using Acc = T;
   char* y;
   DType y_dtype;
   NormKind kind;
-  double p;
 
-  __device__ __forceinline__ double identity() const { return kind == NormKind::Least ? kInfinity<double> : 0.0; }
-  __device__ __forceinline__ double operator()(double a, double b) const {
-    if (!powers && kind == NormKind::Most) return NanMax()(a, b);
-    if (!powers && kind == NormKind::Least) return NanMin()(a, b);
+  __device__ __forceinline__ T identity() const { return kind == NormKind::Least ? kInfinity<T> : T(0); }
+  __device__ __forceinline__ T operator()(T a, T b) const {
+    if (kind == NormKind::Most) return NanMax()(a, b);
+    if (kind == NormKind::Least) return NanMin()(a, b);
     return a + b;
   }
-  __device__ __forceinline__ void add(double& acc, T x, int64_t) const {
-    const double v = fabs(static_cast<double>(x));
-    if constexpr (powers) acc += pow(v, p);
-    else if (kind == NormKind::Squares) acc = fma(v, v, acc);
-    else acc = (*this)(acc, kind == NormKind::Count ? (v != 0 ? 1.0 : 0.0) : v);
+  __device__ __forceinline__ T value(T x) const { return kind == NormKind::Count ? T(x != 0 ? 1 : 0) : fabs(x); }
+  __device__ __forceinline__ void add(T& acc, T x, int64_t) const { acc = (*this)(acc, value(x)); }
+  template <int V, int N>
+  __device__ __forceinline__ void add_all(T& acc, const T (&x)[N], int64_t, int64_t) const {
+    T part = value(x[0]);
+#pragma unroll
+    for (int i = 1; i < N; ++i) part = (*this)(part, value(x[i]));
+    acc = (*this)(acc, part);
   }
+  __device__ __forceinline__ void store(T acc, int64_t at) const {
+    store_as<T>(y, y_dtype, at, acc);
+  }
+};
+
+template <class T>
+struct NormPowers : ReduceEach<NormPowers<T>, double> {
+  using In = T;
+  double p;
+
+  __device__ __forceinline__ double identity() const { return 0; }
+  __device__ __forceinline__ double operator()(double a, double b) const { return a + b; }
+  __device__ __forceinline__ void add(double& acc, T x, int64_t) const { acc += pow(fabs(static_cast<double>(x)), p); }
   template <int V, int N>
   __device__ __forceinline__ void add_all(double& acc, const T (&x)[N], int64_t, int64_t) const {
 #pragma unroll
     for (int i = 0; i < N; ++i) add(acc, x[i], 0);
   }
   __device__ __forceinline__ void store(double acc, int64_t at) const {
-    if constexpr (powers) acc = pow(acc, 1 / p);
-    else if (kind == NormKind::Squares) acc = sqrt(acc);
-    store_as<double>(y, y_dtype, at, acc);
+    store_as<double>(this->y, this->y_dtype, at, pow(acc, 1 / p));
   }
 };
 
-template <class T, bool powers>
-Norm<T, powers> norm_to(const View& y, double p) {
-  return {static_cast<char*>(y.data), y.dtype, kind_of(p), p};
+template <class T>
+void norm_last(GpuContext& ctx, const ConstView& x, const View& y, const ReducePlan& plan, double p) {
+  const NormKind kind = kind_of(p);
+  const auto run = [&](const auto& op) {
+    if constexpr (std::is_same_v<T, float>)
+      if (kind != NormKind::Powers && plan.packed && !plan.columns && x.dtype == kFloat32)
+        return reduce_packed_rows<float>(ctx, "norm", op, x, plan);
+    reduce_any(ctx, "norm", op, x, plan);
+  };
+  char* to = static_cast<char*>(y.data);
+  if (kind == NormKind::Squares) run(Norm2<T>{to, y.dtype});
+  else if (kind == NormKind::Powers) reduce_any(ctx, "norm", NormPowers<T>{{to, y.dtype}, p}, x, plan);
+  else run(NormEach<T>{to, y.dtype, kind});
 }
 
 }  // namespace
 
 void vector_norm_last(GpuContext& ctx, ConstView x, View y, int reduced, double p) {
   const ReducePlan plan(x, y, reduced);
-  if (kind_of(p) == NormKind::Powers) {
-    if (x.dtype == kFloat64) reduce_any(ctx, "norm", norm_to<double, true>(y, p), x, plan);
-    else reduce_any(ctx, "norm", norm_to<float, true>(y, p), x, plan);
-  } else if (x.dtype == kFloat64) {
-    reduce_any(ctx, "norm", norm_to<double, false>(y, p), x, plan);
-  } else if (plan.packed && !plan.columns && x.dtype == kFloat32) {
-    reduce_packed_rows<float>(ctx, "norm", norm_to<float, false>(y, p), x, plan);
-  } else {
-    reduce_any(ctx, "norm", norm_to<float, false>(y, p), x, plan);
-  }
+  if (x.dtype == kFloat64) norm_last<double>(ctx, x, y, plan, p);
+  else norm_last<float>(ctx, x, y, plan, p);
 }
 
 }  // namespace tantu
