@@ -18,18 +18,25 @@ using Carrier = std::conditional_t<std::is_integral_v<From>, int64_t,
 template <class From, class To>
 constexpr int kCastWidth = std::min<int>(8, 16 / static_cast<int>(std::min(sizeof(From), sizeof(To))));
 
-/// Dense, aligned: a thread takes kCastWidth elements at a time; the rest of the division goes one by one.
+/// Dense, aligned: a thread loads kCastWidth elements twice before it converts them; what is left of the division goes
+/// one by one.
 template <class From, class To>
 __global__ void __launch_bounds__(kCastThreads) cast_dense_kernel(const From* x, To* y, int64_t n) {
   using C = Carrier<From, To>;
   constexpr int width = kCastWidth<From, To>;
   const int64_t packs = n / width;
-  for (int64_t i = thread_number(); i < packs; i += thread_count()) {
-    const auto in = reinterpret_cast<const Pack<From, width>*>(x)[i];
+  const auto put = [y](const Pack<From, width>& in, int64_t i) {
     Pack<To, width> out;
 #pragma unroll
     for (int j = 0; j < width; ++j) out.v[j] = value_from<To>(value_as<C>(in.v[j]));
     reinterpret_cast<Pack<To, width>*>(y)[i] = out;
+  };
+  for (int64_t i = thread_number(); i < packs; i += 2 * thread_count()) {
+    const int64_t second = i + thread_count();
+    Pack<From, width> one = reinterpret_cast<const Pack<From, width>*>(x)[i], other = {};
+    if (second < packs) other = reinterpret_cast<const Pack<From, width>*>(x)[second];
+    put(one, i);
+    if (second < packs) put(other, second);
   }
   const int64_t last = packs * width + thread_number();
   if (last < n) y[last] = value_from<To>(value_as<C>(x[last]));
@@ -53,7 +60,7 @@ bool cast_pair(GpuContext& ctx, const Layout<2>& p, int64_t n, DType from, DType
   if (x.dtype != from || y.dtype != to || !is_aligned(x.data, alignof(Pack<From, width>)) ||
       !is_aligned(y.data, alignof(Pack<To, width>)))
     return false;
-  launch(ctx, "cast_dense_kernel", cast_dense_kernel<From, To>, blocks_for(n / width + 1, kCastThreads),
+  launch(ctx, "cast_dense_kernel", cast_dense_kernel<From, To>, blocks_for(n / width / 2 + 1, kCastThreads),
          threads_for(n / width + 1, kCastThreads), 0, reinterpret_cast<const From*>(x.data),
          reinterpret_cast<To*>(y.data), n);
   return true;

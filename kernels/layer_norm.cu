@@ -39,12 +39,12 @@ struct RowReader {
 };
 
 template <class A>
-inline constexpr double kLargest = std::numeric_limits<A>::max();
+inline constexpr A kLargest = std::numeric_limits<A>::max();
 
 template <DType D, class Group>
 __global__ void __launch_bounds__(kRowThreads, 2)
     layer_norm_kernel(Reader<D> x, Reader<D> weight, Reader<D> bias, char* y, double* stats, int64_t rows, int64_t n,
-                      double eps, bool centered, bool packs) {
+                      Compute<D> root_eps, bool centered, bool packs) {
   using A = Compute<D>;
   __shared__ A shared[kRowThreads / 32];
   __shared__ A factors[Group::kRows];
@@ -52,13 +52,15 @@ __global__ void __launch_bounds__(kRowThreads, 2)
     const Spread<A> s = spread_of<A, Group>(RowReader<D>{x, r * n, packs}, n, centered, shared);
     A& factor = factors[threadIdx.x / Group::kThreads];  // rstd for x·scale
     if (Group::lane() == 0) {
-      const Moments m = moments_of(s, n);
-      const double rstd = 1 / sqrt(m.square / static_cast<double>(n) + eps);
-      stats[2 * r] = m.mean;
-      stats[2 * r + 1] = rstd;
+      // 1 / sqrt(var + eps) from the larger of their roots, so that no square leaves float32
+      const A root = sqrt(s.square / static_cast<A>(n)), least = root_eps * s.scale;  // both of x·scale
+      const bool spread = root > least;
+      const A ratio = spread ? least / root : least > 0 ? root / least : A(0), longer = sqrt(1 + ratio * ratio);
+      const A scaled = spread ? 1 / (root * longer) : 1 / (root_eps * longer) / s.scale;
+      stats[2 * r] = static_cast<double>(s.high / s.scale) + static_cast<double>(s.low / s.scale);
+      stats[2 * r + 1] = static_cast<double>(spread ? scaled * s.scale : 1 / (root_eps * longer));
       // beyond the largest: a constant row, whose differences are 0
-      const double scaled = rstd / static_cast<double>(s.scale);
-      factor = static_cast<A>(scaled > kLargest<A> ? kLargest<A> : scaled);
+      factor = scaled > kLargest<A> ? kLargest<A> : scaled;
     }
     if (Group::kThreads > 32) __syncthreads();
     else __syncwarp();
@@ -170,8 +172,8 @@ void forward(GpuContext& ctx, const ConstView& x, const ConstView& weight, const
     using Group = decltype(group);
     if constexpr (Group::kThreads > 1)
       launch(ctx, "layer_norm_kernel", layer_norm_kernel<D, Group>, Group::blocks(rows), kRowThreads, 0, reader<D>(x),
-             reader<D>(weight), reader<D>(bias), static_cast<char*>(y.data), stats.as<double>(), rows, n, eps, centered,
-             packs);
+             reader<D>(weight), reader<D>(bias), static_cast<char*>(y.data), stats.as<double>(), rows, n,
+             static_cast<Compute<D>>(std::sqrt(eps)), centered, packs);
   });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tantu/kernels/row_group.cuh>
+#include <tantu/kernels/scaled_square.cuh>
 
 #include <cmath>
 
@@ -29,16 +30,6 @@ struct Largest {
     return a < b ? b : a;
   }
 };
-
-/// 1, or for magnitudes whose squares leave float32 the power of two that brings `largest` near 1.
-__device__ __forceinline__ float scale_for(float largest) {
-  if (largest == 0 || (largest > 0x1p-40f && largest < 0x1p40f)) return 1;
-  const int exponent = ilogbf(largest);
-  return exponent > 126 ? 0x1p-126f : scalbnf(1.0f, exponent < -120 ? 120 : -exponent);
-}
-__device__ __forceinline__ double scale_for(double) {
-  return 1;
-}
 
 /// Of the elements of x, by a group, all of whose threads take part: x(i) is one of them, x.each<Group>(n, f) calls f
 /// with each that is this thread's. First the mean, from differences to x(0); then the sum of squared differences to

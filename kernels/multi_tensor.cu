@@ -14,17 +14,19 @@ namespace tantu {
 
 namespace {
 
-template <DType D, bool powers>
+template <DType D, class Op>
 __global__ void __launch_bounds__(kTensorThreads)
-    norm_chunks_kernel(const __grid_constant__ TensorBatch<1> batch, Norm<Compute<D>, powers> norm, double* partials) {
-  __shared__ double shared[kTensorThreads / 32];
+    norm_chunks_kernel(const __grid_constant__ TensorBatch<1> batch, Op norm, typename Op::Acc* partials) {
+  __shared__ typename Op::Acc shared[kTensorThreads / 32];
   const TensorPart<1> part = my_part(batch);
   const char* x = part.tensor.data[0];
-  double acc = norm.identity();
+  typename Op::Acc acc = norm.identity();
   for (int64_t w = threadIdx.x; w < part.words; w += kTensorThreads) {
     const auto word = reinterpret_cast<const Word<Stored<D>>*>(x)[part.start / kWord + w];
+    Compute<D> values[kWord];
 #pragma unroll
-    for (int e = 0; e < kWord; ++e) norm.add(acc, load_as<Compute<D>>(reinterpret_cast<const char*>(word.of), D, e), 0);
+    for (int e = 0; e < kWord; ++e) values[e] = load_as<Compute<D>>(reinterpret_cast<const char*>(word.of), D, e);
+    norm.template add_all<kWord>(acc, values, 0, 0);
   }
   for (int64_t i = part.start + part.words * kWord + threadIdx.x; i < part.end; i += kTensorThreads)
     norm.add(acc, load_as<Compute<D>>(x, D, i), 0);
@@ -33,14 +35,13 @@ __global__ void __launch_bounds__(kTensorThreads)
 }
 
 // A block for each tensor of the batch.
-template <bool powers>
+template <class Op>
 __global__ void __launch_bounds__(kTensorThreads)
-    norm_tensors_kernel(const __grid_constant__ TensorBatch<1> batch, Norm<float, powers> norm,
-                        const double* partials) {
-  __shared__ double shared[kTensorThreads / 32];
+    norm_tensors_kernel(const __grid_constant__ TensorBatch<1> batch, Op norm, const typename Op::Acc* partials) {
+  __shared__ typename Op::Acc shared[kTensorThreads / 32];
   const TensorSlot<1>& t = batch.tensors[blockIdx.x];
   const int64_t end = (t.n + kTensorChunk - 1) / kTensorChunk;
-  double acc = norm.identity();
+  typename Op::Acc acc = norm.identity();
   for (int64_t c = threadIdx.x; c < end; c += kTensorThreads) acc = norm(acc, partials[t.first_chunk + c]);
   acc = team_join(acc, kTensorThreads, shared, norm);
   if (threadIdx.x == 0) norm.store(acc, t.index);
@@ -81,26 +82,30 @@ void for_each_batch(const std::vector<V>& tensors, Run&& run) {
   }
 }
 
-template <bool powers>
-void norm_all(GpuContext& ctx, const std::vector<ConstView>& tensors, double p, const View& y) {
-  char* out = static_cast<char*>(y.data);
-  for_each_batch(tensors, [&](DType dtype, const TensorBatch<1>& batch) {
-    const Workspace partials(ctx, "norm_each", batch.chunks * static_cast<int64_t>(sizeof(double)));
-    if (batch.chunks > 0)
-      visit_typed(dtype, [&]<DType D>() {
-        launch(ctx, "norm_chunks_kernel", norm_chunks_kernel<D, powers>, batch.chunks, kTensorThreads, 0, batch,
-               Norm<Compute<D>, powers>{out, y.dtype, kind_of(p), p}, partials.data<double>());
-      });
-    launch(ctx, "norm_tensors_kernel", norm_tensors_kernel<powers>, batch.count, kTensorThreads, 0, batch,
-           Norm<float, powers>{out, y.dtype, kind_of(p), p}, partials.data<double>());
-  });
+template <DType D, class Op>
+void norms_of(GpuContext& ctx, const TensorBatch<1>& batch, const Op& norm) {
+  using Acc = typename Op::Acc;
+  const Workspace partials(ctx, "norm_each", batch.chunks * static_cast<int64_t>(sizeof(Acc)));
+  if (batch.chunks > 0)
+    launch(ctx, "norm_chunks_kernel", norm_chunks_kernel<D, Op>, batch.chunks, kTensorThreads, 0, batch, norm,
+           partials.data<Acc>());
+  launch(ctx, "norm_tensors_kernel", norm_tensors_kernel<Op>, batch.count, kTensorThreads, 0, batch, norm,
+         partials.data<Acc>());
 }
 
 }  // namespace
 
 void norm_each(GpuContext& ctx, const std::vector<ConstView>& tensors, double p, View y) {
-  if (kind_of(p) == NormKind::Powers) norm_all<true>(ctx, tensors, p, y);
-  else norm_all<false>(ctx, tensors, p, y);
+  char* out = static_cast<char*>(y.data);
+  const NormKind kind = kind_of(p);
+  for_each_batch(tensors, [&](DType dtype, const TensorBatch<1>& batch) {
+    visit_typed(dtype, [&]<DType D>() {
+      using A = Compute<D>;
+      if (kind == NormKind::Squares) norms_of<D>(ctx, batch, Norm2<A>{out, y.dtype});
+      else if (kind == NormKind::Powers) norms_of<D>(ctx, batch, NormPowers<A>{{out, y.dtype}, p});
+      else norms_of<D>(ctx, batch, NormEach<A>{out, y.dtype, kind});
+    });
+  });
 }
 
 void scale_each(GpuContext& ctx, const std::vector<View>& tensors, ConstView factor) {

@@ -10,7 +10,7 @@
 /// Deterministic; none synchronizes.
 namespace tantu {
 
-/// y[i] = the norm of order p of tensor i (vector_norm.h has the rule; sums in float64). y (number of tensors),
+/// y[i] = the norm of order p of tensor i (vector_norm.h has the rule). y (number of tensors),
 /// contiguous, floating.
 TANTU_KERNEL(norm_each, const std::vector<ConstView>& tensors, double p, View y);
 

@@ -21,18 +21,28 @@ struct alignas(16) Packed {
   T v[kPerVector<T>];
 };
 
-/// v = from[0 … count), `rest` where there are fewer; as one load if `vector`: then `from` is aligned to 16 bytes.
-template <class T, class C>
-__device__ __forceinline__ void load_packed(C (&v)[kPerVector<T>], const T* from, int64_t count, bool vector, C rest) {
+/// U packs: those of from[u][0 … count), `rest` where there are fewer; each as one load if `vector`: then all of `from`
+/// are aligned to 16 bytes. No load waits for another.
+template <class T, int U, class C>
+__device__ __forceinline__ void load_packs(C (&v)[U * kPerVector<T>], const T* const (&from)[U], int64_t count,
+                                           bool vector, C rest) {
   constexpr int kCount = kPerVector<T>;
   if (vector && count >= kCount) {
-    const Packed<T> p = *reinterpret_cast<const Packed<T>*>(from);
+    Packed<T> p[U];
 #pragma unroll
-    for (int j = 0; j < kCount; ++j) v[j] = widened(p.v[j]);
+    for (int u = 0; u < U; ++u) p[u] = *reinterpret_cast<const Packed<T>*>(from[u]);
+#pragma unroll
+    for (int i = 0; i < U * kCount; ++i) v[i] = widened(p[i / kCount].v[i % kCount]);
   } else {
 #pragma unroll
-    for (int j = 0; j < kCount; ++j) v[j] = j < count ? static_cast<C>(widened(from[j])) : rest;
+    for (int i = 0; i < U * kCount; ++i)
+      v[i] = i % kCount < count ? static_cast<C>(widened(from[i / kCount][i % kCount])) : rest;
   }
+}
+template <class T, class C>
+__device__ __forceinline__ void load_packed(C (&v)[kPerVector<T>], const T* from, int64_t count, bool vector, C rest) {
+  const T* const one[] = {from};
+  load_packs<T, 1>(v, one, count, vector, rest);
 }
 
 /// to[0 … count) = v.

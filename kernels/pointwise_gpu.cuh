@@ -4,9 +4,8 @@
 //
 // Bytes moved: each operand once; a few FLOP an element: bound by the bandwidth. Two ways, equal bit for bit, the
 // arithmetic being the row's own text in float, double or int64_t:
-//   packs     operands of one floating dtype, each with inner stride 1 or 0, aligned: a thread takes 16 bytes of each
-//   at
-//             a time and has the next ones under way while it computes; inner stride 0 is one number for the whole pack
+//   packs     operands of one floating dtype, each with inner stride 1 or 0, aligned: a thread loads two times 16 bytes
+//             of each (once of three) before it computes; inner stride 0 is one number for the whole pack
 //   strided   everything else: one thread an element, dtypes looked up per element
 // A number among the operands (a view of host memory) travels with the launch.
 #include <tantu/kernels/pointwise_rows.h>
@@ -85,43 +84,79 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// One pack of every input, and where the result goes.
+/// One pack of every input, or of an input with inner stride 0 its one number, and where the result goes. What is
+/// loaded stays in whole words until it is computed with: nothing in `load` waits, so the next pack's loads come right
+/// behind.
 template <Row row, int which, class T>
 struct Packs {
   using F = Formula<row, which>;
   using V = math::Real<Compute<T>>;
   static constexpr int width = kWidth<T>;
   using Out = std::conditional_t<F::to_bool, bool, T>;
+  using Words = Pack<uint32_t, 4>;
+  using Places = Layout<F::inputs + 1>;
 
-  Pack<T, width> in[F::inputs];
+  Words words[F::inputs];  // of a condition that is bool: its first `width` bytes
+  T single[F::inputs];
   int64_t to;
 
-  __device__ __forceinline__ void load(const Layout<F::inputs + 1>& p, int64_t index) {
+  static __device__ __forceinline__ bool runs(const Places& p, int k) {
+    return p.operands[k + 1].strides[p.rank - 1] != 0;
+  }
+  static __device__ __forceinline__ bool is_bool(const Places& p, int k) {
+    return F::condition(k) && p.operands[k + 1].dtype == DType::Bool;
+  }
+
+  __device__ __forceinline__ void load(const Places& p, int64_t index) {
     int64_t at[F::inputs + 1];
     small_offsets_at(p, index, at);
     to = at[0];
 #pragma unroll
     for (int k = 0; k < F::inputs; ++k) {
       const auto& o = p.operands[k + 1];
-      const bool run = o.strides[p.rank - 1] != 0;
-      if (!o.data) {
-      } else if (F::condition(k) && o.dtype == DType::Bool) {
-        const bool* from = reinterpret_cast<const bool*>(o.data) + at[k + 1];
-        Pack<bool, width> mask;
-        if (run) mask = *reinterpret_cast<const Pack<bool, width>*>(from);
-        else spread(mask, *from);
-#pragma unroll
-        for (int j = 0; j < width; ++j) in[k].v[j] = value_from<T>(mask.v[j] ? 1.0f : 0.0f);
+      if (!o.data) continue;
+      if (is_bool(p, k)) {
+        const char* from = o.data + at[k + 1];
+        Pack<char, width> bytes = {};
+        if (runs(p, k)) bytes = *reinterpret_cast<const Pack<char, width>*>(from);
+        else bytes.v[0] = *from;
+        __builtin_memcpy(&words[k], &bytes, width);
       } else {
         const T* from = reinterpret_cast<const T*>(o.data) + at[k + 1];
-        if (run) in[k] = *reinterpret_cast<const Pack<T, width>*>(from);
-        else spread(in[k], *from);
+        if (runs(p, k)) words[k] = *reinterpret_cast<const Words*>(from);
+        else single[k] = *from;
       }
     }
   }
 
-  __device__ __forceinline__ void store(const Layout<F::inputs + 1>& p, const double* params,
+  __device__ __forceinline__ Pack<T, width> input(const Places& p, int k) const {
+    Pack<T, width> pack;
+    if (is_bool(p, k)) {
+      Pack<char, width> bytes;
+      __builtin_memcpy(&bytes, &words[k], width);
+#pragma unroll
+      for (int j = 0; j < width; ++j) {
+        const char truth = runs(p, k) ? bytes.v[j] : bytes.v[0];
+        pack.v[j] = value_from<T>(truth ? 1.0f : 0.0f);
+      }
+      return pack;
+    }
+#pragma unroll
+    for (int j = 0; j < width; ++j) pack.v[j] = single[k];
+    Words chosen;
+    __builtin_memcpy(&chosen, &pack, 16);
+#pragma unroll
+    for (int j = 0; j < 4; ++j) chosen.v[j] = runs(p, k) ? words[k].v[j] : chosen.v[j];
+    __builtin_memcpy(&pack, &chosen, 16);
+    return pack;
+  }
+
+  __device__ __forceinline__ void store(const Places& p, const double* params,
                                         const Numbers<Compute<T>, F::inputs>& numbers) const {
+    Pack<T, width> in[F::inputs] = {};
+#pragma unroll
+    for (int k = 0; k < F::inputs; ++k)
+      if (p.operands[k + 1].data) in[k] = input(p, k);
     Pack<Out, width> out;
 #pragma unroll
     for (int j = 0; j < width; ++j) {
@@ -136,27 +171,26 @@ struct Packs {
     }
     *reinterpret_cast<Pack<Out, width>*>(reinterpret_cast<Out*>(p.operands[0].data) + to) = out;
   }
-
-  template <class Element>
-  static __device__ __forceinline__ void spread(Pack<Element, width>& pack, Element value) {
-#pragma unroll
-    for (int j = 0; j < width; ++j) pack.v[j] = value;
-  }
 };
+
+/// Packs that a thread loads before it computes: three operands of one are as many bytes as two of two.
+template <Row row>
+constexpr int kAtOnce = RowOf<row>::arity == 3 ? 1 : 2;
 
 /// The layout counts packs along its innermost dimension.
 template <Row row, int which, class T>
 __global__ void __launch_bounds__(kThreads)
     pointwise_packs_kernel(Layout<Formula<row, which>::inputs + 1> p, int64_t packs, Params params,
                            Numbers<Compute<T>, Formula<row, which>::inputs> numbers) {
-  Packs<row, which, T> now = {}, next = {};
-  bool loaded = false;
-  for (int64_t i = thread_number();; i += thread_count()) {
-    if (i < packs) next.load(p, i);
-    if (loaded) now.store(p, params.values, numbers);
-    if (i >= packs) return;
-    now = next;
-    loaded = true;
+  constexpr int N = kAtOnce<row>;
+  for (int64_t i = thread_number(); i < packs; i += N * thread_count()) {
+    Packs<row, which, T> some[N] = {};
+#pragma unroll
+    for (int m = 0; m < N; ++m)
+      if (i + m * thread_count() < packs) some[m].load(p, i + m * thread_count());
+#pragma unroll
+    for (int m = 0; m < N; ++m)
+      if (i + m * thread_count() < packs) some[m].store(p, params.values, numbers);
   }
 }
 
@@ -201,8 +235,9 @@ bool run_packs(GpuContext& ctx, const Layout<Formula<row, which>::inputs + 1>& a
   auto p = all, rest = all;
   if (!to_packs<Formula<row, which>, T>(p, rest)) return false;
   const int64_t packs = p.numel(), over = rest.sizes[rest.rank - 1];
-  launch(ctx, RowOf<row>::label, pointwise_packs_kernel<row, which, T>, blocks_for(packs, kThreads),
-         threads_for(packs, kThreads), 0, p, packs, params, numbers);
+  launch(ctx, RowOf<row>::label, pointwise_packs_kernel<row, which, T>,
+         blocks_for((packs + kAtOnce<row> - 1) / kAtOnce<row>, kThreads), threads_for(packs, kThreads), 0, p, packs,
+         params, numbers);
   if (p.rank == 1 && over) run_strided<row, which, Compute<T>>(ctx, rest, over, params, numbers);
   return true;
 }

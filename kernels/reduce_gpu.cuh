@@ -38,18 +38,22 @@ struct PackedSource {
   template <int U>
   __device__ __forceinline__ void load(In (&v)[U * kVector], const ReduceShape&, int64_t row, int64_t k,
                                        int64_t step) const {
+    const T* from[U];
 #pragma unroll
-    for (int u = 0; u < U; ++u)
-      load_packed<T>(reinterpret_cast<In(&)[kVector]>(v[u * kVector]), data + row + k + u * step, kVector, vector,
-                     In(0));
+    for (int u = 0; u < U; ++u) from[u] = data + row + k + u * step;
+    load_packs<T, U>(v, from, kVector, vector, In(0));
   }
   __device__ __forceinline__ In one(const ReduceShape& s, int64_t row, int64_t k) const {
     return static_cast<In>(widened(data[row + s.reduced.place(k)]));
   }
-  /// Element k of kVector neighbouring columns, of which `count` exist.
-  __device__ __forceinline__ void line(In (&v)[kVector], const ReduceShape& s, int64_t column, int64_t k,
-                                       int64_t count) const {
-    load_packed<T>(v, data + column + s.reduced.place(k), count, vector, In(0));
+  /// Elements k, k + step … of kVector neighbouring columns, of which `count` exist.
+  template <int U>
+  __device__ __forceinline__ void lines(In (&v)[U * kVector], const ReduceShape& s, int64_t column, int64_t k,
+                                        int64_t step, int64_t count) const {
+    const T* from[U];
+#pragma unroll
+    for (int u = 0; u < U; ++u) from[u] = data + column + s.reduced.place(k + u * step);
+    load_packs<T, U>(v, from, count, vector, In(0));
   }
 };
 
@@ -70,8 +74,10 @@ struct AnySource {
   __device__ __forceinline__ In one(const ReduceShape& s, int64_t row, int64_t k) const {
     return load_as<In>(data, dtype, row + s.reduced.place(k));
   }
-  __device__ __forceinline__ void line(In (&v)[1], const ReduceShape& s, int64_t column, int64_t k, int64_t) const {
-    v[0] = one(s, column, k);
+  template <int U>
+  __device__ __forceinline__ void lines(In (&v)[U], const ReduceShape& s, int64_t column, int64_t k, int64_t step,
+                                        int64_t) const {
+    load<U>(v, s, column, k, step);
   }
 };
 
@@ -142,19 +148,18 @@ __global__ void __launch_bounds__(kReduceThreads)
       s.kept.place(row, from, to);
       int64_t k = piece * s.piece + first;
       for (; k + (U - 1) * lines < end; k += U * lines) {
-        typename Op::In v[U][V];
-#pragma unroll
-        for (int u = 0; u < U; ++u) x.line(v[u], s, from, k + u * lines, size - column);
+        typename Op::In v[U * V];
+        x.template lines<U>(v, s, from, k, lines, size - column);
 #pragma unroll
         for (int j = 0; j < V; ++j) {
           typename Op::In one[U];
-          for (int u = 0; u < U; ++u) one[u] = v[u][j];
+          for (int u = 0; u < U; ++u) one[u] = v[u * V + j];
           op.template add_all<1>(acc[j], one, k, lines);
         }
       }
       for (; k < end; k += lines) {
         typename Op::In v[V];
-        x.line(v, s, from, k, size - column);
+        x.template lines<1>(v, s, from, k, lines, size - column);
         for (int j = 0; j < V; ++j) op.add(acc[j], v[j], k);
       }
     }

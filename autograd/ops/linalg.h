@@ -23,6 +23,8 @@ Tensor mv(const Tensor& a, const Tensor& v, Site at = Site::here());
 Tensor dot(const Tensor& a, const Tensor& b, Site at = Site::here());
 /// (m), (n) → (m,n): every product.
 Tensor outer(const Tensor& a, const Tensor& b, Site at = Site::here());
+/// The cross product a × b of lines of 3 elements along `dim`, as torch.linalg.cross; the other dimensions broadcast.
+Tensor cross(const Tensor& a, const Tensor& b, int64_t dim = -1, Site at = Site::here());
 /// beta * input + alpha * (a · b), (m,k)·(k,n); input broadcasts to (m,n). With beta == 0 input's values do not count,
 /// NaN included; with alpha == 0 those of a and b do not. Integers take the whole part of alpha and beta.
 Tensor addmm(const Tensor& input, const Tensor& a, const Tensor& b, Scalar beta = 1, Scalar alpha = 1,

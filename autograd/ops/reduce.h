@@ -43,8 +43,8 @@ Tensor argmax(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = f
 /// Where the smallest element is.
 Tensor argmin(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false, Site at = Site::here());
 
-/// Σ (x - mean)² / max(n - correction, 0): correction 1 is the unbiased variance, 0 the population's. Computed in
-/// float64 in two passes, so it survives means of 1e7 and values of 1e30.
+/// Σ (x - mean)² / max(n - correction, 0): correction 1 is the unbiased variance, 0 the population's. Computed from
+/// distances (on the CPU in float64), so it survives means of 1e7 and values of 1e30.
 Tensor var(const Tensor& x, const Axes& dims = {}, double correction = 1, bool keepdim = false, Site at = Site::here());
 /// The square root of `var`.
 Tensor std(const Tensor& x, const Axes& dims = {}, double correction = 1, bool keepdim = false, Site at = Site::here());
@@ -54,7 +54,8 @@ std::pair<Tensor, Tensor> var_mean(const Tensor& x, const Axes& dims = {}, doubl
 /// The standard deviation and the mean.
 std::pair<Tensor, Tensor> std_mean(const Tensor& x, const Axes& dims = {}, double correction = 1, bool keepdim = false,
                                    Site at = Site::here());
-/// (Σ |x|^p)^(1/p); p = 0 counts what is not zero, ±infinity is the largest or smallest |x|. Sums in float64.
+/// (Σ |x|^p)^(1/p); p = 0 counts what is not zero, ±infinity is the largest or smallest |x|. Squares do not
+/// overflow.
 Tensor norm(const Tensor& x, double p = 2, const Axes& dims = {}, bool keepdim = false, Site at = Site::here());
 
 /// y[k] = x[0] + … + x[k] along `dim`; integers and bool add in int64, floating types in float64, each result rounded

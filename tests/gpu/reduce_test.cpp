@@ -113,6 +113,11 @@ TEST_CASE("variance and norms survive far means and huge and tiny numbers") {
         compare(device, huge, 1e-6, [](const Tensor& v) { return tantu::std(v, 1).to(kFloat64) / 1e30; });
         const Tensor tiny = draw(shape, kFloat32, 1, 2, 3).to(kFloat64).mul(1e-30).to(kFloat32);
         compare(device, tiny, 1e-6, [](const Tensor& v) { return norm(v, 2, 1).to(kFloat64) * 1e30; });
+        const Tensor outlier = draw(shape, kFloat32, -1, 1, 4);
+        outlier.select(1, 0).fill_(mean);
+        compare(device, outlier, 1e-6, [=](const Tensor& v) { return var(v, 1).to(kFloat64) / (mean * mean); });
+        const Tensor close = draw(shape, kFloat32, -1, 1, 5).to(kFloat64).mul(1e-3).add(mean).to(kFloat32);
+        compare(device, close, 1e-6, [](const Tensor& v) { return tantu::std(v, 1).to(kFloat64) * 1e3; });
         const Tensor equal = full(shape, 1.1, {.dtype = kFloat32});
         CHECK(difference(zeros({shape[0]}), var(equal.to(device), 1), 0) == "");
       }

@@ -27,6 +27,19 @@ Array product(const Array& a, const Array& b) {
   return y;
 }
 
+// a × b along dimension `dim`, the others broadcast.
+Array cross_product(const Array& a, const Array& b, int dim) {
+  Array y(broadcast_shapes("reference", a.sizes, b.sizes));
+  int64_t n = 0;
+  for_each_index(y.sizes, [&](const Dims& at) {
+    Dims i = at, j = at;
+    i[dim] = (at[dim] + 1) % 3;
+    j[dim] = (at[dim] + 2) % 3;
+    y[n++] = a.at(i) * b.at(j) - a.at(j) * b.at(i);
+  });
+  return y;
+}
+
 Array shaped(Array a, const Shape& sizes) {
   a.sizes = sizes;
   return a;
@@ -140,6 +153,22 @@ const Rows rows({
      .dtypes = kNumberTypes,
      .gradient = 2,
      .errors = {{"rank", [](Device d) { outer(zeros({2, 1}, {.device = d}), zeros({2}, {.device = d})); }, "outer: self must be a vector"}}},
+    {.name = "cross",
+     .cases = {{.inputs = {real({kN, 3}), real({kN, 3})},
+                .call = [](const Args& a) { return cross(a[0], a[1]); },
+                .reference = [](const Refs& r) { return cross_product(r[0], r[1], 1); }},
+               {.inputs = {real({3, kN, 1}), real({3, 1, kS})},
+                .call = [](const Args& a) { return cross(a[0], a[1], 0); },
+                .reference = [](const Refs& r) { return cross_product(r[0], r[1], 0); },
+                .note = "broadcast"}},
+     .dtypes = kNumberTypes,
+     .growth = kSummed,
+     .gradient = 2,
+     .errors = {{"two elements", [](Device d) { cross(zeros({2}, {.device = d}), zeros({2}, {.device = d})); },
+                 "cross: inputs dimension -1 must have length 3. Got 2 and 2"},
+                {"ranks", [](Device d) { cross(zeros({1, 3}, {.device = d}), zeros({3}, {.device = d})); },
+                 "cross: inputs must have the same number of dimensions"},
+                {"bool", [](Device d) { cross(ones({3}, {kBool, d}), ones({3}, {kBool, d})); }, "cross: not implemented for bool"}}},
     {.name = "addmm",
      .cases = {{.inputs = {real({kN, 3}), real({kN, kS}), real({kS, 3})},
                 .call = [](const Args& a) { return addmm(a[0], a[1], a[2]); },

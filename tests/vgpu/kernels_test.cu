@@ -1,7 +1,10 @@
 // Correct kernels: right under every seed and number of workers, and silent in every lane.
 #include "vgpu_test.h"
 
+#include <dirent.h>
+#include <sched.h>
 #include <cmath>
+#include <cstdlib>
 
 using namespace vgpu_test;
 
@@ -224,6 +227,41 @@ TEST_CASE("the same seed gives the same bits") {
     REQUIRE(first == out.get()[0]);
   }
   vgpu::set_seed(0);
+}
+
+namespace {
+void each_thread(const std::function<void(pid_t)>& f) {
+  DIR* tasks = opendir("/proc/self/task");
+  REQUIRE(tasks);
+  while (dirent* task = readdir(tasks))
+    if (int id = std::atoi(task->d_name)) f(id);
+  closedir(tasks);
+}
+}  // namespace
+
+// Everything on one core, the new threads behind all others: they first run when the launch has long been posted.
+TEST_CASE("new workers help with the launch that follows at once") {
+  cpu_set_t before, one;
+  REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  const sched_param none{};
+  const int workers = vgpu::workers();
+  Buffer<float> a(std::vector<float>(8192, 1.0f)), c(8192);
+  each_thread([&](pid_t id) { sched_setaffinity(id, sizeof one, &one); });
+  for (int count = 4; count <= 8; ++count) {
+    sched_setscheduler(0, SCHED_IDLE, &none);
+    vgpu::set_workers(count);
+    sched_setscheduler(0, SCHED_OTHER, &none);
+    CUDA_OK(launch(add, 32, 256, a, a, c, 8192));
+    CUDA_OK(cudaDeviceSynchronize());
+  }
+  vgpu::set_workers(workers);
+  each_thread([&](pid_t id) {
+    sched_setaffinity(id, sizeof before, &before);
+    sched_setscheduler(id, SCHED_OTHER, &none);
+  });
+  REQUIRE(c.get()[8191] == 2.0f);
 }
 
 TEST_CASE("many launches, no growth") {

@@ -98,7 +98,7 @@ void run_share(Worker& w, Launch& l) {
   hb_acquire(&w.sync_end);
 }
 
-void work(int index) {
+void work(int index, uint32_t seen_blocks) {
   Pool& p = pool();
   Worker& w = *p.workers[index];
   tl_worker = &w;
@@ -112,7 +112,7 @@ void work(int index) {
       p.session_done.bump();
     }
   }
-  for (uint32_t seen = p.blocks_posted.value.load();;) {
+  for (uint32_t seen = seen_blocks;;) {
     p.blocks_posted.wait_change(seen, spins);
     seen = p.blocks_posted.value.load(std::memory_order_acquire);
     uint64_t deal = p.deal.load(std::memory_order_acquire);
@@ -135,7 +135,8 @@ void start_worker(int index) {
   w->index = index;
   p.workers[index] = w;
   if (index) ++p.count;
-  std::thread t([index] { work(index); });
+  // Read here, while no launch is under way: the new thread may first run when one has been posted for it already.
+  std::thread t([index, seen = p.blocks_posted.value.load()] { work(index, seen); });
   p.threads[index] = t.native_handle();
   t.detach();
   if (!index) ++p.count;
