@@ -75,6 +75,42 @@ TEST_CASE("pitfall 1: a product whose factor has 2^31 elements") {
   set_matmul_backend("cublas");
 }
 
+TEST_CASE("pitfall 1: pooling and convolution of images past 2^31 elements") {
+  if (!have_big_device()) return;
+  const int64_t images = 33000, side = 256;
+  const Tensor x = with_tail({images, 1, side, side}, side * side);
+  const Tensor image = x.narrow(0, images - 1, 1).cpu().to(kFloat64);
+  const Tensor weight = arange(9, {.dtype = kFloat32}).view({1, 1, 3, 3}), there = weight.to(x.device());
+  const auto check = [&](const char* name, const Tensor& got, const Tensor& want) {
+    INFO(name);
+    const std::vector<double> a = last_row(got), b = want.to_vector<double>();
+    CHECK(std::abs(a.back() - b.back()) <= 1e-5 * std::abs(b.back()));
+    int64_t wrong = 0;  // some blocks run: what they wrote must be right
+    for (size_t i = 0; i < a.size(); ++i) wrong += a[i] != 0 && !(std::abs(a[i] - b[i]) <= 1e-5 * std::abs(b[i]));
+    CHECK(wrong == 0);
+  };
+  const auto last_of = [](int64_t elements) { return std::vector<int64_t>{-1, (elements - 1) / 256 % 4096}; };
+  {
+    const OnlyBlocks few(last_of(images * 128 * 128));
+    check("max_pool2d", max_pool2d(x, 2), max_pool2d(image, 2));
+    check("avg_pool2d", avg_pool2d(x, 2), avg_pool2d(image, 2));
+  }
+  {
+    const OnlyBlocks few(last_of(images * side * side));
+    const Tensor back = with_tail({images, 1, 128, 128}, 128 * 128);
+    Tensor v = x.view(x.sizes()), w = image.clone();
+    v.requires_grad_();
+    w.requires_grad_();
+    const Tensor back_image = back.narrow(0, images - 1, 1).cpu().to(kFloat64);
+    check("avg_pool2d's gradient", grad({avg_pool2d(v, 2)}, {v}, {back})[0],
+          grad({avg_pool2d(w, 2)}, {w}, {back_image})[0]);
+  }
+  {
+    const OnlyBlocks few({-1});
+    check("conv2d", conv2d(x, there), conv2d(image, weight.to(kFloat64)));
+  }
+}
+
 TEST_CASE("pitfall 2: one row of 2^31 - 1 elements is walked to its end and not beyond") {
   if (!have_big_device()) return;
   const int64_t n = k2G - 1;

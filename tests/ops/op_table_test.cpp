@@ -294,7 +294,7 @@ TEST_CASE("forward equals the float64 reference") {
   });
 }
 
-TEST_CASE("NaN and infinity come out where the reference has them") {
+TEST_CASE("NaN and infinity come out where the reference has them", "[specials]") {
   GuardedMemory memory;
   each_row([&](const Row& row) {
     if (!row.no_specials)

@@ -28,37 +28,39 @@ def barriers(root, name):
     return [match.start() for match in BARRIER.finditer((root / "kernels" / name).read_text())]
 
 
-def seen(root, build, name, number, folder):
-    """Whether the race checker stops at kernels/`name` without its barrier `number`; what it printed."""
-    text = (root / "kernels" / name).read_text()
-    at = barriers(root, name)[number]
-    line = text.count("\n", 0, at) + 1
-    changed = text[:at] + BARRIER.sub("static_cast<void>(0);", text[at:], count=1)
-    source = USERS.get(name, name)
+def library_with(root, build, name, changed, source, folder):
+    """Builds the virtual GPU's library in `folder`, where kernels/`name`, which `source` includes or is, has the text `changed`."""
     overlay = folder / "include/tantu/kernels"
     overlay.mkdir(parents=True, exist_ok=True)
     for old in overlay.iterdir():
         old.unlink()
     (overlay / name).write_text(changed)
-    original = str(root / "kernels" / source)
-    command = next(c for c in json.loads((build / "compile_commands.json").read_text())
-                   if pathlib.Path(c["file"]).resolve() == pathlib.Path(original).resolve() and "tantu_vgpu" in c["command"])
-    words = shlex.split(command["command"])
-    output = words[words.index("-o") + 1]
-    object_file = str(folder / "changed.o")
-    words[words.index("-o") + 1] = object_file
-    words = [str(overlay / name) if pathlib.Path(w).name == source and name == source and w.endswith(".cu") else w for w in words]
-    compiler = next(i for i, w in enumerate(words) if re.search(r"(g\+\+|clang\+\+|c\+\+)[^/]*$", w))
-    words = words[:compiler + 1] + [f"-I{folder / 'include'}"] + words[compiler + 1:]
-    subprocess.run(words, cwd=build, check=True)
-    library = "kernels/gpu/vgpu/libtantu_vgpu.so"
-    target = next(p.name for p in (build / "kernels/gpu/vgpu").glob("libtantu_vgpu.so.*.*.*"))
-    link = subprocess.run(["ninja", "-t", "commands", f"kernels/gpu/vgpu/{target}"], cwd=build, check=True, capture_output=True,
+    original = (root / "kernels" / source).resolve()
+    command = next(c["command"] for c in json.loads((build / "compile_commands.json").read_text())
+                   if pathlib.Path(c["file"]).resolve() == original and "tantu_vgpu" in c["command"])
+    words = shlex.split(command)
+    output = words.index("-o") + 1
+    replaced, words[output] = words[output], str(folder / "changed.o")
+    if name == source:
+        words[next(i for i, w in enumerate(words) if pathlib.Path(w).name == source and w.endswith(".cu"))] = str(overlay / name)
+    compiler = next(i for i, w in enumerate(words) if re.search(r"(g\+\+|c\+\+)[^/]*$", w))
+    subprocess.run(words[:compiler + 1] + [f"-I{folder / 'include'}"] + words[compiler + 1:], cwd=build, check=True)
+    target = next(f"kernels/gpu/vgpu/{p.name}" for p in (build / "kernels/gpu/vgpu").glob("libtantu_vgpu.so.*.*.*"))
+    link = subprocess.run(["ninja", "-t", "commands", target], cwd=build, check=True, capture_output=True,
                           text=True).stdout.splitlines()[-1]
     soname = re.search(r"-soname,(\S+)", link)[1]
-    link = link.replace(f"-o kernels/gpu/vgpu/{target}", f"-o {folder / soname}").replace(output, object_file)
-    assert str(folder / soname) in link and object_file in link, (library, link)
+    link = link.replace(f"-o {target}", f"-o {folder / soname}").replace(replaced, str(folder / "changed.o"))
+    assert str(folder / soname) in link and str(folder / "changed.o") in link, link
     subprocess.run(link, cwd=build, check=True, shell=True)
+
+
+def seen(root, build, name, number, folder):
+    """Whether the race checker stops at kernels/`name` without its barrier `number`."""
+    text = (root / "kernels" / name).read_text()
+    at = barriers(root, name)[number]
+    line = text.count("\n", 0, at) + 1
+    source = USERS.get(name, name)
+    library_with(root, build, name, text[:at] + BARRIER.sub("static_cast<void>(0);", text[at:], count=1), source, folder)
     environment = dict(os.environ, LD_LIBRARY_PATH=str(folder), TANTU_VGPU_DEVICES="1",
                        TSAN_OPTIONS="allocator_may_return_null=1:halt_on_error=1")
     test = f"every schedule: {TESTS.get(source, 'reductions')}*"

@@ -245,6 +245,10 @@ void run_only_blocks(std::vector<int64_t> blocks) {
   Lock lock(runtime().mutex);
   runtime().only_blocks = std::move(blocks);
 }
+void set_most_blocks(unsigned count) {
+  Lock lock(runtime().mutex);
+  runtime().most_blocks = count;
+}
 void set_guard(bool on) {
   Lock lock(runtime().mutex);
   config().guard = on;

@@ -250,6 +250,7 @@ cudaError_t launch(const cudaLaunchConfig_t* config, const LaunchRecord& record)
   l.args = ::operator new(record.args_bytes ? record.args_bytes : 1, std::align_val_t(64));
   std::memcpy(l.args, record.args, record.args_bytes);
   l.grid = c.gridDim;
+  if (runtime().most_blocks) l.grid.x = std::min(l.grid.x, runtime().most_blocks);
   l.block = c.blockDim;
   l.threads = static_cast<int>(c.blockDim.x * c.blockDim.y * c.blockDim.z);
   l.smem = c.dynamicSmemBytes;

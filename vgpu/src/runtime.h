@@ -167,6 +167,7 @@ struct Runtime {
   std::map<uint64_t, Pinned> pinned;
   std::unordered_map<const void*, int> max_dynamic_smem;
   std::vector<int64_t> only_blocks;
+  unsigned most_blocks = 0;
   uint64_t next_seq = 1, launches = 0;
   std::atomic<uint64_t> executed{0};
 };

@@ -24,6 +24,9 @@ VGPU_API int workers();
 /// Later launches execute only these blocks of their grids (negative: counted from the last, -1; those that a grid has
 /// not are left out), so that the last block of a grid over more memory than there is can be looked at. Empty: all.
 VGPU_API void run_only_blocks(std::vector<int64_t> blocks);
+/// Later launches get at most this many blocks along x (0: those they ask for). Kernels that go round by their grid's
+/// stride do not mind; others leave work undone.
+VGPU_API void set_most_blocks(unsigned count);
 VGPU_API void set_guard(bool on);
 VGPU_API void set_watchdog(double seconds);
 /// Text of the last fault, misuse or rejected call, "" if none; the whole process.
