@@ -5,7 +5,7 @@ import re
 from . import place as places
 from .commands import Job, ended, run_one
 from .plan import FAILED, PARTIAL, PASSED, ROOT, SKIPPED, Stop
-from .probe import find_tool
+from .probe import find_tool, start_program
 from .record import by_code, together
 
 # What only the tree can answer: this test reads the build files.
@@ -31,6 +31,7 @@ def build(record):
         if not complete or items[0]["status"] != PASSED:
             return found, items[0]["status"] if items else PARTIAL
     record.place = places.Build(folder)
+    start_program(record)
     return found, PASSED
 
 
