@@ -251,9 +251,6 @@ class Engine {
 
   // A gradient must look like what it is the gradient of; a broadcast one is summed back.
   static Tensor fit(const Node& from, size_t i, Tensor g, const OutputInfo& wanted) {
-    TANTU_CHECK(g.device() == wanted.device, DeviceError,
-                "{}: returned an invalid gradient at index {} - expected device {} but got {}", from.name, i,
-                wanted.device, g.device());
     if (!(g.sizes() == wanted.sizes)) {
       TANTU_CHECK(expands_to(wanted.sizes, g.sizes()), AutogradError,
                   "{}: returned an invalid gradient at index {} - got {} but expected shape compatible with {} (the "
@@ -261,6 +258,10 @@ class Engine {
                   from.name, i, g.sizes(), wanted.sizes, forward_line(from));
       g = sum_to_size(g, wanted.sizes);
     }
+    if (g.dim() == 0 && wanted.device.is_cpu()) g = g.to(wanted.device);  // of a number beside a GPU's tensor
+    TANTU_CHECK(g.device() == wanted.device, DeviceError,
+                "{}: returned an invalid gradient at index {} - expected device {} but got {}", from.name, i,
+                wanted.device, g.device());
     return g.dtype() == wanted.dtype ? std::move(g) : g.to(wanted.dtype);
   }
 

@@ -1,5 +1,6 @@
 #include <tantu/autograd/grad_mode.h>
 #include <tantu/core/print.h>
+#include <tantu/core/sync.h>
 
 #include <fmt/format.h>
 
@@ -36,6 +37,7 @@ std::string Tensor::to_string() const {
   NoGradGuard no_grad;
   const std::string prefix = "tensor(";
   const auto indent = static_cast<int64_t>(prefix.size());
+  const SyncReasonScope reason(SyncReason::Print);
   const Tensor host = detach().cpu();
   return in_host_memory("to_string", [&] {
     return close_with_suffixes(prefix + format_elements(host.in(), indent), suffixes_of(*this), indent);

@@ -14,7 +14,7 @@ install(TARGETS ${TANTU_TARGETS} EXPORT tantuTargets LIBRARY DESTINATION ${CMAKE
 
 # Public headers only: no look-alike CUDA headers (vgpu/), no kernels' insides but what the operations' headers include.
 install(FILES tantu.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tantu)
-foreach(folder core autograd autograd/ops data nn optim dist)
+foreach(folder core core/memory autograd autograd/ops data nn optim dist)
   file(GLOB headers CONFIGURE_DEPENDS ${folder}/*.h)
   install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tantu/${folder})
 endforeach()

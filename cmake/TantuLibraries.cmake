@@ -1,6 +1,6 @@
 # tantu_core: floor 2, always shared, so that a process has one device registry and one allocator.
 # tantu_vgpu, tantu_cuda: the GPU kernels, one library per target. tantu: the floors above.
-file(GLOB TANTU_CORE_SOURCES CONFIGURE_DEPENDS core/*.cpp)
+file(GLOB TANTU_CORE_SOURCES CONFIGURE_DEPENDS core/*.cpp core/memory/*.cpp)
 file(GLOB TANTU_SOURCES CONFIGURE_DEPENDS kernels/*.cpp kernels/cpu/*.cpp autograd/*.cpp autograd/ops/*.cpp data/*.cpp
      nn/*.cpp optim/*.cpp dist/*.cpp)
 list(TRANSFORM TANTU_SOURCES REPLACE "^${PROJECT_SOURCE_DIR}/" "")

@@ -8,16 +8,6 @@
 
 namespace tantu {
 
-/// Gives and takes back blocks of one device's memory. Any thread may call it.
-class TANTU_API Allocator {
- public:
-  virtual ~Allocator();
-  /// At least `bytes` bytes, 64-byte aligned; null for 0 bytes. OutOfMemoryError when the device has no more.
-  virtual void* allocate(int64_t bytes) = 0;
-  /// Takes back a block of `allocate(bytes)`. Never throws.
-  virtual void deallocate(void* block, int64_t bytes) noexcept = 0;
-};
-
 /// Bytes that live tensors hold, now and at most, and bytes the allocator keeps from the system for them.
 struct MemoryStats {
   int64_t allocated = 0;
@@ -26,16 +16,30 @@ struct MemoryStats {
   int64_t allocations = 0;  ///< calls answered since the start
 };
 
+/// Gives and takes back blocks of one device's memory. Any thread may call it.
+class TANTU_API Allocator {
+ public:
+  virtual ~Allocator();
+  /// At least `bytes` bytes, 64-byte aligned; null for 0 bytes. OutOfMemoryError when the device has no more.
+  virtual void* allocate(int64_t bytes) = 0;
+  /// Takes back a block of `allocate(bytes)`. Never throws.
+  virtual void deallocate(void* block, int64_t bytes) noexcept = 0;
+
+  virtual MemoryStats stats() const { return {}; }
+  /// Starts `max_allocated` anew at what is allocated now.
+  virtual void reset_peak() {}
+  /// Gives every idle block back to the system.
+  virtual void empty_cache() {}
+};
+
+/// `allocator.allocate(bytes)`; the text of its OutOfMemoryError is led by `op` and ends with the caller's line.
+TANTU_API void* allocate_for(const char* op, Allocator& allocator, int64_t bytes);
+
 /// The allocator of host memory. Unless replaced it caches: freed blocks wait in lists by size class and serve the next
 /// request of their class.
 Allocator& cpu_allocator();
 /// Replaces it for what is allocated from now on (null: the caching one again). It must outlive its blocks.
 void set_cpu_allocator(Allocator* allocator);
-MemoryStats cpu_memory_stats();
-/// Starts `max_allocated` anew at what is allocated now.
-void cpu_reset_peak_memory_stats();
-/// Gives every idle block back to the system.
-void cpu_empty_cache();
 
 /// Throws OutOfMemoryError for an operation whose containers found no memory.
 [[noreturn]] TANTU_API void no_host_memory(const char* op);

@@ -13,7 +13,8 @@ struct CpuContext {};
 /// What a GPU kernel launcher is given. Work goes to `stream`; scratch comes from `workspace`.
 struct GpuContextBase {
   int device = 0;
-  void* stream = nullptr;  ///< the target's stream handle; null is the default stream
+  void* stream = nullptr;    ///< the target's stream handle; null is the default stream
+  const char* op = nullptr;  ///< what errors and traces call this work
 };
 struct CudaContext : GpuContextBase {};
 struct VgpuContext : GpuContextBase {};

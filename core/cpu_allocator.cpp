@@ -53,7 +53,7 @@ class CachingCpuAllocator final : public Allocator {
     give_back(block, size);
   }
 
-  void trim() {
+  void empty_cache() override {
     for (int c = 0; c < kClasses; ++c) {
       std::vector<void*> blocks;
       {
@@ -65,8 +65,8 @@ class CachingCpuAllocator final : public Allocator {
     }
   }
 
-  MemoryStats stats() const { return {allocated_.load(), peak_.load(), reserved_.load(), calls_.load()}; }
-  void reset_peak() { peak_.store(allocated_.load()); }
+  MemoryStats stats() const override { return {allocated_.load(), peak_.load(), reserved_.load(), calls_.load()}; }
+  void reset_peak() override { peak_.store(allocated_.load()); }
 
  private:
   struct alignas(64) List {
@@ -102,7 +102,7 @@ class CachingCpuAllocator final : public Allocator {
   void* from_system(int64_t bytes, int64_t size) {
     void* block = std::aligned_alloc(kAlign, static_cast<size_t>(size));
     if (!block) {
-      trim();
+      empty_cache();
       block = std::aligned_alloc(kAlign, static_cast<size_t>(size));
     }
     TANTU_CHECK(block, OutOfMemoryError, "CPU out of memory. Tried to allocate {} bytes ({} bytes are allocated)",
@@ -144,15 +144,6 @@ Allocator& cpu_allocator() {
 }
 void set_cpu_allocator(Allocator* allocator) {
   replacement.store(allocator, std::memory_order_release);
-}
-MemoryStats cpu_memory_stats() {
-  return instance().stats();
-}
-void cpu_reset_peak_memory_stats() {
-  instance().reset_peak();
-}
-void cpu_empty_cache() {
-  instance().trim();
 }
 void no_host_memory(const char* op) {
   throw OutOfMemoryError(

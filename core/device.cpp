@@ -1,4 +1,6 @@
 #include <tantu/core/backend.h>
+#include <tantu/core/current.h>
+#include <tantu/core/site.h>
 
 #include <fmt/format.h>
 
@@ -18,6 +20,15 @@ std::string available() {
 }  // namespace
 
 Allocator::~Allocator() = default;
+
+void* allocate_for(const char* op, Allocator& allocator, int64_t bytes) {
+  try {
+    return allocator.allocate(bytes);
+  } catch (const OutOfMemoryError& error) {
+    throw OutOfMemoryError(fmt::format("{}: {}{}", op, error.what(), called_at()));
+  }
+}
+
 Backend::~Backend() = default;
 
 std::string_view name(DeviceType type) {
@@ -40,8 +51,8 @@ Device::Device(std::string_view text) {
   else if (word == "vgpu") type_ = DeviceType::VGPU;
   else ok = false;
   TANTU_CHECK(ok, DeviceError, "device: \"{}\" is not a device string; this process has: {}", text, available());
-  index_ = index;
-  TANTU_CHECK(index < device_count(type_), DeviceError, "device: there is no \"{}\" here; this process has: {}", text,
+  index_ = colon == std::string_view::npos ? gpu::current_device(type_).index() : index;
+  TANTU_CHECK(index_ < device_count(type_), DeviceError, "device: there is no \"{}\" here; this process has: {}", text,
               available());
 }
 
@@ -64,7 +75,7 @@ std::vector<Device> devices() {
 
 Device default_device() {
   if (const char* text = std::getenv("TANTU_DEVICE"); text && *text) return Device(text);
-  return device_count(DeviceType::CUDA) > 0 ? Device(DeviceType::CUDA, 0) : kCPU;
+  return device_count(DeviceType::CUDA) > 0 ? gpu::current_device(DeviceType::CUDA) : kCPU;
 }
 
 void register_backend(DeviceType type, Backend* backend) {
@@ -81,6 +92,14 @@ Backend& backend_of(const char* op, Device device) {
               device.type() == DeviceType::CUDA ? "CUDA" : "virtual GPU",
               device.type() == DeviceType::CUDA ? "CUDA" : "VGPU");
   return *backend;
+}
+
+Backend& checked_backend(const char* op, Device device) {
+  Backend& backend = backend_of(op, device);
+  TANTU_CHECK(device.index() >= 0 && device.index() < backend.device_count(), DeviceError,
+              "{}: there is no {}:{}; this process has {} of them", op, name(device.type()), device.index(),
+              backend.device_count());
+  return backend;
 }
 
 Allocator& allocator_of(const char* op, Device device) {

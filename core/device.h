@@ -20,8 +20,8 @@ class Device {
  public:
   constexpr Device() = default;  // the CPU
   constexpr Device(DeviceType type, int index = 0) : type_(type), index_(index) {}
-  /// "cpu", "cuda", "cuda:1", "vgpu:0". DeviceError listing what exists here for any other text or a device that is
-  /// absent.
+  /// "cpu", "cuda:1", "vgpu:0"; without a number the current device of the type (core/current.h). DeviceError listing
+  /// what exists here for any other text or a device that is absent.
   Device(std::string_view text);
   Device(const char* text) : Device(std::string_view(text)) {}
   Device(const std::string& text) : Device(std::string_view(text)) {}
@@ -39,13 +39,17 @@ class Device {
   int index_ = 0;
 };
 
+/// No type has more devices in one process.
+inline constexpr int kMostDevices = 64;
+
 inline constexpr Device kCPU{DeviceType::CPU};
 
 /// How many devices of a type exist in this process: 1 for the CPU, 0 where a backend is absent or has no device.
 int device_count(DeviceType type);
 /// Every device of this process: {"cpu", "vgpu:0", ...}.
 std::vector<Device> devices();
-/// `cuda:0` if there is one, else the CPU; TANTU_DEVICE overrides. A virtual GPU is never chosen silently.
+/// The current CUDA device (`cuda:0` unless `set_device` chose) if there is one, else the CPU; TANTU_DEVICE overrides.
+/// A virtual GPU is never chosen silently.
 Device default_device();
 
 }  // namespace tantu

@@ -11,6 +11,7 @@ ValueError::~ValueError() = default;
 IndexError::~IndexError() = default;
 AutogradError::~AutogradError() = default;
 OutOfMemoryError::~OutOfMemoryError() = default;
+AcceleratorError::~AcceleratorError() = default;
 DistError::~DistError() = default;
 FormatError::~FormatError() = default;
 

@@ -65,6 +65,20 @@ class TANTU_API OutOfMemoryError : public Error {
   ~OutOfMemoryError() override;
 };
 
+/// A GPU refused a call or failed while it worked: a launch, a copy, a wait. The text holds the launch, the operation
+/// and the caller's line as far as they are known. Virtual GPUs go on afterwards; on silicon a fault inside a kernel
+/// ends the process's use of the device.
+class TANTU_API AcceleratorError : public Error {
+ public:
+  AcceleratorError(const std::string& text, int error_code) : Error(text), error_code_(error_code) {}
+  ~AcceleratorError() override;
+  /// CUDA's number, as 700 for an illegal address.
+  int error_code() const { return error_code_; }
+
+ private:
+  int error_code_;
+};
+
 /// A collective or a process group failed.
 class TANTU_API DistError : public Error {
  public:

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <tantu/core/export.h>
+
+#include <string>
 #include <utility>
 
 namespace tantu {
@@ -33,6 +36,9 @@ class SiteScope {
   static Site& slot();
   bool outermost_;
 };
+
+/// ", called at train.cpp:12": the end of an error's text. Empty outside of every public call.
+TANTU_API std::string called_at();
 
 /// Everything done while it is alive counts as done at `at`: gradients belong to the line of their forward operation.
 class SiteOverride {

@@ -3,17 +3,11 @@
 #include <tantu/core/backend.h>
 #include <tantu/core/trace.h>
 
-#include <fmt/format.h>
-
 namespace tantu {
 
 Storage::Storage(const char* op, int64_t bytes, Device device)
     : bytes_(bytes), device_(device), allocator_(&allocator_of(op, device)) {
-  try {
-    data_ = allocator_->allocate(bytes);
-  } catch (const OutOfMemoryError& error) {
-    throw OutOfMemoryError(fmt::format("{}: {}", op, error.what()));
-  }
+  data_ = allocate_for(op, *allocator_, bytes);
   if (trace::enabled()) trace::record({trace::Kind::Alloc, op, device, bytes, data_});
 }
 

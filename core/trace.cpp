@@ -12,6 +12,11 @@ Site& SiteScope::slot() {
   return site;
 }
 
+std::string called_at() {
+  const Site at = SiteScope::current();
+  return at ? ", called at " + std::string(at.file) + ":" + std::to_string(at.line) : "";
+}
+
 namespace trace {
 
 std::atomic<bool> detail::on{false};
@@ -27,6 +32,7 @@ void explain(const Event& e, void*) {
   const std::string device = e.device.to_string();
   std::fprintf(stderr, "tantu: %-6s %-18s %-7s", kinds[static_cast<int>(e.kind)], e.name, device.c_str());
   if (e.kind != Kind::Op) std::fprintf(stderr, " %lld B", static_cast<long long>(e.bytes));
+  if (e.kind == Kind::Sync) std::fprintf(stderr, " waited %.1f us", static_cast<double>(e.waited_ns) / 1000);
   if (e.site) std::fprintf(stderr, "  %s:%d", e.site.file, e.site.line);
   std::fputc('\n', stderr);
 }

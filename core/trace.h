@@ -18,6 +18,7 @@ struct Event {
   Device device;
   int64_t bytes = 0;
   const void* address = nullptr;
+  int64_t waited_ns = 0;  ///< Sync: how long the host stood still
   Site site = SiteScope::current();
 };
 

@@ -24,7 +24,7 @@ namespace {
 struct Options {
   int epochs = 15;
   int64_t batch_size = 128;
-  double lr = 1e-3;
+  double lr = 1e-3, dropout = 0.2;
   std::string device = "cpu", data, save, out;
   uint64_t seed = 1;
   int64_t limit = 0;
@@ -37,8 +37,8 @@ struct History {
   examples::Curve accuracy{"test accuracy", {}, {}, true};
 };
 
-nn::Sequential make_model() {
-  return nn::Sequential{nn::Flatten(),        nn::Linear(784, 512), nn::ReLU(),         nn::Dropout(0.2),
+nn::Sequential make_model(double dropout) {
+  return nn::Sequential{nn::Flatten(),        nn::Linear(784, 512), nn::ReLU(),         nn::Dropout(dropout),
                         nn::Linear(512, 256), nn::ReLU(),           nn::Linear(256, 10)};
 }
 
@@ -48,6 +48,7 @@ void train_epoch(nn::Sequential& model, optim::Optimizer& optimizer, optim::lr_s
   const Device device(options.device);
   examples::Progress progress(fmt::format("epoch {}/{}", epoch + 1, options.epochs), loader.dataset().size(), "images");
   const double batches = static_cast<double>(loader.size());
+  const int64_t every = std::max<int64_t>(1, loader.size() / 24);  // losses that are drawn
   int64_t batch = 0;
   for (auto [images, labels] : loader) {
     const Tensor loss = nn::functional::cross_entropy(model(images.to(device)), labels.to(device));
@@ -56,7 +57,7 @@ void train_epoch(nn::Sequential& model, optim::Optimizer& optimizer, optim::lr_s
     optimizer.step();
     schedule.step();
     const double value = loss.item<double>();
-    if (batch % 20 == 0) {
+    if (batch % every == 0) {
       history.loss.x.push_back(epoch + static_cast<double>(batch) / batches);
       history.loss.y.push_back(value);
     }
@@ -93,6 +94,13 @@ void print_confusion(const Tensor& predicted, const Tensor& labels, const std::v
   }
 }
 
+// One line for each recorded loss: the epoch, in parts, and the loss.
+std::string table_of(const examples::Curve& series) {
+  std::string text = "epoch,loss\n";
+  for (size_t i = 0; i < series.x.size(); ++i) text += fmt::format("{},{}\n", series.x[i], series.y[i]);
+  return text;
+}
+
 std::string mistakes_sheet(const data::FashionMNIST& test, const Tensor& predicted) {
   const auto p = predicted.to_vector<int64_t>(), l = test.labels().to_vector<int64_t>();
   std::vector<examples::Thumbnail> pictures;
@@ -123,7 +131,7 @@ void run(const Options& options) {
 
   manual_seed(options.seed);
   const Device device(options.device);
-  nn::Sequential model = make_model();
+  nn::Sequential model = make_model(options.dropout);
   model.to(device);
   if (!options.quiet) fmt::print("{}", nn::summary(model, {1, 1, 28, 28}));
   const data::DataLoader loader(used, {.batch_size = options.batch_size, .shuffle = true});
@@ -156,7 +164,8 @@ void run(const Options& options) {
   examples::write_file(options.out + "/training.svg", examples::line_chart("Fashion-MNIST", "epoch", "loss", "accuracy",
                                                                            {history.loss, history.accuracy}));
   examples::write_file(options.out + "/mistakes.svg", mistakes_sheet(test, predicted));
-  fmt::print("wrote {0}/training.svg and {0}/mistakes.svg\n", options.out);
+  examples::write_file(options.out + "/training.csv", table_of(history.loss));
+  fmt::print("wrote {0}/training.svg, {0}/training.csv and {0}/mistakes.svg\n", options.out);
 }
 
 }  // namespace
@@ -174,12 +183,15 @@ int main(int argc, char** argv) {
   app.add_option("--lr", options.lr, "Learning rate at the start")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
+  app.add_option("--dropout", options.dropout, "Part of the first layer's results that is dropped in training")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0));
   app.add_option("--device", options.device, "Where to compute: cpu, cuda:0, vgpu:0")->capture_default_str();
   app.add_option("--seed", options.seed, "Seed of all random numbers")->capture_default_str();
   app.add_option("--limit", options.limit, "Train on the first N images only (0: all)")->check(CLI::NonNegativeNumber);
   app.add_option("--data", options.data, "Folder of the four IDX files (default: the Debian package's)");
   app.add_option("--save", options.save, "Write the weights to this safetensors file");
-  app.add_option("--out", options.out, "Folder for training.svg and mistakes.svg");
+  app.add_option("--out", options.out, "Folder for training.svg, training.csv and mistakes.svg");
   app.add_flag("--quiet", options.quiet, "Print the result only");
   try {
     app.parse(argc, argv);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <tantu/core/site.h>
+
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -26,10 +28,12 @@ __device__ __forceinline__ T* dynamic_smem() {
 #endif
 }
 
-/// Host: tells a runtime that can name it where the next launch is written. Silicon cannot.
-inline void launch_site([[maybe_unused]] const char* file, [[maybe_unused]] int line) {
+/// Host: tells a runtime that can name it where the next launch is written, and which call asked for it. Silicon
+/// cannot.
+inline void launch_site([[maybe_unused]] const char* file, [[maybe_unused]] int line, [[maybe_unused]] const char* op,
+                        [[maybe_unused]] Site caller) {
 #ifdef __VGPU__
-  vgpu::set_launch_site(file, line);
+  vgpu::set_launch_site(file, line, {op, caller.file, caller.line});
 #endif
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tantu/core/gpu/blocking.h>
 #include <tantu/core/gpu/device_scope.h>
 #include <tantu/core/trace.h>
 #include <tantu/kernels/arch.cuh>
@@ -22,7 +23,8 @@ struct LaunchName {
 };
 
 /// The one way to launch a kernel. Only `blocks` (gridDim.x) may carry a size that depends on data; the caller has made
-/// sure that there is something to do. Throws Error with the kernel's name when the launch is refused.
+/// sure that there is something to do. Throws AcceleratorError with the operation, the launch and the caller's line
+/// when the launch is refused; with CUDA_LAUNCH_BLOCKING=1 also when it fails.
 template <class... Params, class... Args>
 void launch(const GpuContext& ctx, LaunchName name, void (*kernel)(Params...), int64_t blocks, int threads, size_t smem,
             Args&&... args) {
@@ -30,15 +32,19 @@ void launch(const GpuContext& ctx, LaunchName name, void (*kernel)(Params...), i
               blocks);
   if (trace::enabled())
     trace::record({trace::Kind::Launch, name.text, Device(kGpuDeviceType, ctx.device), blocks * threads});
+  const gpu::LaunchNote note{name.text, ctx.op,    ctx.device,          blocks, threads, smem,
+                             name.file, name.line, SiteScope::current()};
+  gpu::note_launch(note);
   const gpu::DeviceScope device(ctx.device);
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(static_cast<unsigned>(blocks));
   config.blockDim = dim3(static_cast<unsigned>(threads));
   config.dynamicSmemBytes = smem;
   config.stream = static_cast<cudaStream_t>(ctx.stream);
-  arch::launch_site(name.file, name.line);
-  const cudaError_t error = cudaLaunchKernelEx(&config, kernel, static_cast<Params>(std::forward<Args>(args))...);
-  if (error != cudaSuccess) gpu::fail(error, name.text, name.file, name.line);
+  arch::launch_site(name.file, name.line, ctx.op, note.site);
+  cudaError_t error = cudaLaunchKernelEx(&config, kernel, static_cast<Params>(std::forward<Args>(args))...);
+  if (error == cudaSuccess && gpu::launch_blocking()) error = gpu::wait_for_launch(ctx.device, ctx.stream);
+  if (error != cudaSuccess) gpu::fail_launch(error, note);
 }
 
 /// Blocks of `threads` that cover n elements, at most `most`: kernels go on by the grid's stride.

@@ -50,10 +50,11 @@ void check(cublasStatus_t status, const char* call) {
               static_cast<int>(status));
 }
 
-// One handle per device and host thread, so that threads do not wait for each other. Leaked at exit on purpose.
+// One handle per stream and host thread: threads do not wait for each other, and streams do not share its scratch
+// memory. Leaked at exit on purpose.
 cublasHandle_t handle_of(const GpuContext& ctx) {
-  static thread_local auto* handles = new std::map<int, cublasHandle_t>;
-  cublasHandle_t& handle = (*handles)[ctx.device];
+  static thread_local auto* handles = new std::map<std::pair<int, void*>, cublasHandle_t>;
+  cublasHandle_t& handle = (*handles)[{ctx.device, ctx.stream}];
   if (!handle) check(cublasCreate(&handle), "cublasCreate");
   check(cublasSetStream(handle, static_cast<cudaStream_t>(ctx.stream)), "cublasSetStream");
   return handle;

@@ -3,7 +3,7 @@
 //
 // One block a chunk, 8 rounds of 256 neighbours: a lane's place is the count of the chunks before, the rounds before,
 // the warps before and the lanes below. Bytes moved: x twice, 8 a position written; bound by memory bandwidth.
-#include <tantu/core/gpu/index_report.h>
+#include <tantu/core/gpu/blocking.h>
 #include <tantu/kernels/nonzero.h>
 #include <tantu/kernels/launch.cuh>
 #include <tantu/kernels/walk.cuh>
@@ -85,14 +85,6 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-void move(const GpuContext& ctx, void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-  const gpu::DeviceScope device(ctx.device);
-  const auto stream = static_cast<cudaStream_t>(ctx.stream);
-  TANTU_CUDA_TRY(cudaMemcpyAsync(to, from, bytes, kind, stream));
-  TANTU_CUDA_TRY(cudaStreamSynchronize(stream));
-  gpu::throw_reported_index(ctx.device);
-}
-
 }  // namespace
 
 void nonzero_counts(GpuContext& ctx, ConstView x, std::vector<int64_t>& counts) {
@@ -102,7 +94,7 @@ void nonzero_counts(GpuContext& ctx, ConstView x, std::vector<int64_t>& counts) 
   const size_t bytes = counts.size() * sizeof(int64_t);
   const Workspace on_device(ctx, "nonzero", static_cast<int64_t>(bytes));
   launch(ctx, "count_kernel", count_kernel, chunks, kThreads, 0, make_picture<1>(&x, 1), n, on_device.data<int64_t>());
-  move(ctx, counts.data(), on_device.data(), bytes, cudaMemcpyDeviceToHost);
+  gpu::copy_to_host(SyncReason::Nonzero, ctx, counts.data(), on_device.data(), static_cast<int64_t>(bytes));
 }
 
 void nonzero_positions(GpuContext& ctx, ConstView x, const std::vector<int64_t>& counts, View positions) {
@@ -115,7 +107,7 @@ void nonzero_positions(GpuContext& ctx, ConstView x, const std::vector<int64_t>&
   }
   const size_t bytes = starts.size() * sizeof(int64_t);
   const Workspace on_device(ctx, "nonzero", static_cast<int64_t>(bytes));
-  move(ctx, on_device.data(), starts.data(), bytes, cudaMemcpyHostToDevice);
+  gpu::copy_to_device(ctx, on_device.data(), starts.data(), static_cast<int64_t>(bytes));
   launch(ctx, "write_kernel", write_kernel, static_cast<int64_t>(starts.size()), kThreads, 0, make_picture<1>(&x, 1),
          x.numel(), on_device.data<int64_t>(), positions.as<int64_t>());
 }

@@ -1,13 +1,12 @@
-// One optimiser step. Contiguous tensors of SGD and Adam go many to a launch: their addresses and lengths are kernel
-// parameters, and a block updates a chunk of 65,536 elements of one of them, in words of 4 elements where all addresses
-// allow. Everything else: a launch a tensor, one thread an element, any strides.
+// One optimiser step. Contiguous tensors of SGD and Adam go many to a launch (multi_tensor.cuh). Everything else: a
+// launch a tensor, one thread an element, any strides.
 //
 // Bytes moved for Adam in float32: 16 read and 12 written an element, for SGD with momentum 12 and 8; bound by memory
 // bandwidth. Nothing is done while a kernel's bad index waits to be thrown: the gradients may be nonsense.
 #include <tantu/core/gpu/index_report.h>
 #include <tantu/kernels/launch.cuh>
+#include <tantu/kernels/multi_tensor.cuh>
 #include <tantu/kernels/optim_rules.cuh>
-#include <tantu/kernels/typed_reader.cuh>
 #include <tantu/kernels/walk.cuh>
 
 #include <algorithm>
@@ -16,89 +15,68 @@ namespace tantu {
 
 namespace {
 
-constexpr int kThreads = 256, kWord = 4, kMostTensors = 60;
-constexpr int64_t kChunk = 65536;
+constexpr int kThreads = 256;
+// A parameter's arrays: p, g, the state.
+using Slot = TensorSlot<5>;
+using Batch = TensorBatch<5>;
 
 __device__ __forceinline__ bool index_is_bad(const gpu::IndexRecord* record) {
   return *static_cast<const volatile unsigned*>(&record->state) != 0;
 }
 
-struct Addresses {
-  char *p, *state[3];
-  const char* g;
-  int64_t n, first_chunk;
-  bool words;
-};
-
-struct Batch {
-  int count = 0;
-  int64_t chunks = 0;
-  Addresses tensors[kMostTensors];
-};
-static_assert(sizeof(Batch) < 3900, "kernel parameters are at most 4 KiB");
-
-template <class T>
-struct alignas(sizeof(T) * kWord > 16 ? 16 : sizeof(T) * kWord) Word {
-  T of[kWord];
-};
-
 // Elements i … i + kWord - 1.
 template <DType D, class Rule>
-__device__ __forceinline__ void update_word(const Addresses& t, const Rule& rule, int64_t i) {
+__device__ __forceinline__ void update_word(const Slot& t, const Rule& rule, int64_t i) {
   using A = Compute<D>;
   using W = Word<Stored<D>>;
-  W p = *reinterpret_cast<const W*>(t.p + i * sizeof(Stored<D>)), s[Rule::kStates];
-  const W g = *reinterpret_cast<const W*>(t.g + i * sizeof(Stored<D>));
+  const auto at = [&](int k) { return reinterpret_cast<W*>(t.data[k] + i * static_cast<int64_t>(sizeof(Stored<D>))); };
+  W p = *at(0), s[Rule::kStates];
+  const W g = *at(1);
 #pragma unroll
   for (int k = 0; k < Rule::kStates; ++k)
-    if (t.state[k]) s[k] = *reinterpret_cast<const W*>(t.state[k] + i * sizeof(Stored<D>));
+    if (t.data[2 + k]) s[k] = *at(2 + k);
 #pragma unroll
   for (int e = 0; e < kWord; ++e) {
     A w = load_as<A>(reinterpret_cast<const char*>(p.of), D, e), state[Rule::kStates] = {};
 #pragma unroll
     for (int k = 0; k < Rule::kStates; ++k)
-      if (t.state[k]) state[k] = load_as<A>(reinterpret_cast<const char*>(s[k].of), D, e);
+      if (t.data[2 + k]) state[k] = load_as<A>(reinterpret_cast<const char*>(s[k].of), D, e);
     rule(w, load_as<A>(reinterpret_cast<const char*>(g.of), D, e), state);
     store_as<A>(reinterpret_cast<char*>(p.of), D, e, w);
 #pragma unroll
     for (int k = 0; k < Rule::kStates; ++k)
-      if (t.state[k]) store_as<A>(reinterpret_cast<char*>(s[k].of), D, e, state[k]);
+      if (t.data[2 + k]) store_as<A>(reinterpret_cast<char*>(s[k].of), D, e, state[k]);
   }
-  *reinterpret_cast<W*>(t.p + i * sizeof(Stored<D>)) = p;
+  *at(0) = p;
 #pragma unroll
   for (int k = 0; k < Rule::kStates; ++k)
-    if (t.state[k]) *reinterpret_cast<W*>(t.state[k] + i * sizeof(Stored<D>)) = s[k];
+    if (t.data[2 + k]) *at(2 + k) = s[k];
 }
 
 template <DType D, class Rule>
-__device__ __forceinline__ void update_element(const Addresses& t, const Rule& rule, int64_t i) {
+__device__ __forceinline__ void update_element(const Slot& t, const Rule& rule, int64_t i) {
   using A = Compute<D>;
-  A w = load_as<A>(t.p, D, i), state[Rule::kStates] = {};
+  A w = load_as<A>(t.data[0], D, i), state[Rule::kStates] = {};
 #pragma unroll
   for (int k = 0; k < Rule::kStates; ++k)
-    if (t.state[k]) state[k] = load_as<A>(t.state[k], D, i);
-  rule(w, load_as<A>(t.g, D, i), state);
-  store_as<A>(t.p, D, i, w);
+    if (t.data[2 + k]) state[k] = load_as<A>(t.data[2 + k], D, i);
+  rule(w, load_as<A>(t.data[1], D, i), state);
+  store_as<A>(t.data[0], D, i, w);
 #pragma unroll
   for (int k = 0; k < Rule::kStates; ++k)
-    if (t.state[k]) store_as<A>(t.state[k], D, i, state[k]);
+    if (t.data[2 + k]) store_as<A>(t.data[2 + k], D, i, state[k]);
 }
 
 template <DType D, class Rule>
-__global__ void __launch_bounds__(kThreads, 2)
+__global__ void __launch_bounds__(kTensorThreads, 2)
     update_many_kernel(const __grid_constant__ Batch batch, Rule rule, const gpu::IndexRecord* record) {
   __shared__ bool bad;
   if (threadIdx.x == 0) bad = index_is_bad(record);
   __syncthreads();
   if (bad) return;
-  int at = 0;
-  while (at + 1 < batch.count && batch.tensors[at + 1].first_chunk <= static_cast<int64_t>(blockIdx.x)) ++at;
-  const Addresses& t = batch.tensors[at];
-  const int64_t start = (static_cast<int64_t>(blockIdx.x) - t.first_chunk) * kChunk;
-  const int64_t end = start + kChunk < t.n ? start + kChunk : t.n;
-  const int64_t words = t.words ? (end - start) / kWord : 0;
-  for (int64_t w = threadIdx.x; w < words; w += kThreads) update_word<D>(t, rule, start + w * kWord);
-  for (int64_t i = start + words * kWord + threadIdx.x; i < end; i += kThreads) update_element<D>(t, rule, i);
+  const auto [t, start, end, words] = my_part(batch);
+  for (int64_t w = threadIdx.x; w < words; w += kTensorThreads) update_word<D>(t, rule, start + w * kWord);
+  for (int64_t i = start + words * kWord + threadIdx.x; i < end; i += kTensorThreads) update_element<D>(t, rule, i);
 }
 
 // Operands: p, g, the state.
@@ -150,43 +128,28 @@ bool is_packed(const OptimTensor& t) {
   return packed;
 }
 
-Addresses addresses_of(const OptimTensor& t) {
-  Addresses a{static_cast<char*>(t.p.data), {}, static_cast<const char*>(t.g.data), t.p.numel(), 0, true};
-  for (int k = 0; k < 3; ++k) a.state[k] = static_cast<char*>(t.state[k].data);
-  const auto aligned = [&](const char* p) {
-    return reinterpret_cast<uintptr_t>(p) %
-               static_cast<uintptr_t>(std::min<int64_t>(16, kWord * item_size(t.p.dtype))) ==
-           0;
-  };
-  a.words = aligned(a.p) && aligned(a.g) && aligned(a.state[0]) && aligned(a.state[1]) && aligned(a.state[2]);
-  return a;
-}
-
 template <template <class> class Rule, class Step>
 void update_many(GpuContext& ctx, const std::vector<OptimTensor>& tensors, const Step& s) {
   for (const OptimTensor& t : tensors)
     if (!is_packed(t)) update_one<Rule>(ctx, t, s);
   for (DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
-    Batch batch;
-    const auto flush = [&] {
-      if (batch.count > 0)
-        visit_typed(dtype, [&]<DType D>() {
-          using R = Rule<Compute<D>>;
-          launch(ctx, "update_many_kernel", update_many_kernel<D, R>, batch.chunks, kThreads, 0, batch, R(s),
-                 gpu::index_record(ctx));
-        });
-      batch.count = 0;
-      batch.chunks = 0;
+    const auto flush = [&](const Batch& batch) {
+      visit_typed(dtype, [&]<DType D>() {
+        using R = Rule<Compute<D>>;
+        launch(ctx, "update_many_kernel", update_many_kernel<D, R>, batch.chunks, kTensorThreads, 0, batch, R(s),
+               gpu::index_record(ctx));
+      });
     };
+    TensorBatches<5, decltype(flush)> batches(item_size(dtype), flush);
     for (const OptimTensor& t : tensors) {
       if (t.p.dtype != dtype || t.p.numel() == 0 || !is_packed(t)) continue;
-      Addresses& a = batch.tensors[batch.count++];
-      a = addresses_of(t);
-      a.first_chunk = batch.chunks;
-      batch.chunks += (a.n + kChunk - 1) / kChunk;
-      if (batch.count == kMostTensors) flush();
+      const auto address = [](const auto& view) {
+        return static_cast<char*>(const_cast<void*>(static_cast<const void*>(view.data)));
+      };
+      batches.add(0, t.p.numel(),
+                  {address(t.p), address(t.g), address(t.state[0]), address(t.state[1]), address(t.state[2])});
     }
-    flush();
+    batches.finish();
   }
 }
 

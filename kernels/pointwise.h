@@ -56,6 +56,7 @@ struct Params {
 };
 
 /// y = row(inputs…). The inputs are already broadcast to y's shape; any dtypes and strides; an input may be y itself.
+/// An input beside others of a GPU may be one number of host memory (its view's device is the CPU), read at the call.
 /// Computes in `compute` (float32, float64 or int64; the half types compute in float32, integers in int64) and rounds
 /// once into y's dtype (of a kToBool row: 1 or 0). An empty y is a no-op. Does not synchronize.
 TANTU_KERNEL(pointwise_forward, Row row, const ConstView* inputs, View y, DType compute, const Params& params);

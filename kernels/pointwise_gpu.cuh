@@ -8,6 +8,7 @@
 //   at
 //             a time and has the next ones under way while it computes; inner stride 0 is one number for the whole pack
 //   strided   everything else: one thread an element, dtypes looked up per element
+// A number among the operands (a view of host memory) travels with the launch.
 #include <tantu/kernels/pointwise_rows.h>
 #include <tantu/kernels/elementwise.cuh>
 #include <tantu/kernels/launch.cuh>
@@ -54,9 +55,19 @@ struct Formula {
   }
 };
 
+/// The inputs that are numbers; in the layout they are absent.
+template <class C, int N>
+struct Numbers {
+  unsigned set = 0;  ///< bit k: input k is one
+  C values[N] = {};
+
+  __device__ __forceinline__ bool has(int k) const { return set >> k & 1u; }
+};
+
 template <Row row, int which, class C>
 __global__ void __launch_bounds__(kThreads)
-    pointwise_strided_kernel(Layout<Formula<row, which>::inputs + 1> p, int64_t n, Params params) {
+    pointwise_strided_kernel(Layout<Formula<row, which>::inputs + 1> p, int64_t n, Params params,
+                             Numbers<C, Formula<row, which>::inputs> numbers) {
   using F = Formula<row, which>;
   using V = math::Real<C>;
   for (int64_t i = thread_number(); i < n; i += thread_count()) {
@@ -65,7 +76,8 @@ __global__ void __launch_bounds__(kThreads)
     V in[5] = {};
 #pragma unroll
     for (int k = 0; k < F::inputs; ++k)
-      if (which == kForward || p.operands[k + 1].data)  // what a derivative does not use is absent
+      if (numbers.has(k)) in[k] = V::of(numbers.values[k]);
+      else if (which == kForward || p.operands[k + 1].data)  // what a derivative does not use is absent
         in[k] = V::of(load_as<C>(p.operands[k + 1].data, p.operands[k + 1].dtype, at[k + 1]));
     const auto r = F::template of<V>(in, params.values);
     if constexpr (F::to_bool) store_as<int64_t>(p.operands[0].data, p.operands[0].dtype, at[0], r ? 1 : 0);
@@ -92,7 +104,7 @@ struct Packs {
     for (int k = 0; k < F::inputs; ++k) {
       const auto& o = p.operands[k + 1];
       const bool run = o.strides[p.rank - 1] != 0;
-      if (which != kForward && !o.data) {
+      if (!o.data) {
       } else if (F::condition(k) && o.dtype == DType::Bool) {
         const bool* from = reinterpret_cast<const bool*>(o.data) + at[k + 1];
         Pack<bool, width> mask;
@@ -108,14 +120,16 @@ struct Packs {
     }
   }
 
-  __device__ __forceinline__ void store(const Layout<F::inputs + 1>& p, const double* params) const {
+  __device__ __forceinline__ void store(const Layout<F::inputs + 1>& p, const double* params,
+                                        const Numbers<Compute<T>, F::inputs>& numbers) const {
     Pack<Out, width> out;
 #pragma unroll
     for (int j = 0; j < width; ++j) {
       V x[5] = {};
 #pragma unroll
       for (int k = 0; k < F::inputs; ++k)
-        if (which == kForward || p.operands[k + 1].data) x[k] = V::of(value_as<Compute<T>>(in[k].v[j]));
+        if (numbers.has(k)) x[k] = V::of(numbers.values[k]);
+        else if (which == kForward || p.operands[k + 1].data) x[k] = V::of(value_as<Compute<T>>(in[k].v[j]));
       const auto r = F::template of<V>(x, params);
       if constexpr (F::to_bool) out.v[j] = r;
       else out.v[j] = value_from<T>(r.v);
@@ -133,12 +147,13 @@ struct Packs {
 /// The layout counts packs along its innermost dimension.
 template <Row row, int which, class T>
 __global__ void __launch_bounds__(kThreads)
-    pointwise_packs_kernel(Layout<Formula<row, which>::inputs + 1> p, int64_t packs, Params params) {
+    pointwise_packs_kernel(Layout<Formula<row, which>::inputs + 1> p, int64_t packs, Params params,
+                           Numbers<Compute<T>, Formula<row, which>::inputs> numbers) {
   Packs<row, which, T> now = {}, next = {};
   bool loaded = false;
   for (int64_t i = thread_number();; i += thread_count()) {
     if (i < packs) next.load(p, i);
-    if (loaded) now.store(p, params.values);
+    if (loaded) now.store(p, params.values, numbers);
     if (i >= packs) return;
     now = next;
     loaded = true;
@@ -174,37 +189,56 @@ bool to_packs(Layout<N>& p, Layout<N>& rest) {
 }
 
 template <Row row, int which, class C>
-void run_strided(GpuContext& ctx, const Layout<Formula<row, which>::inputs + 1>& p, int64_t n, const Params& params) {
+void run_strided(GpuContext& ctx, const Layout<Formula<row, which>::inputs + 1>& p, int64_t n, const Params& params,
+                 const Numbers<C, Formula<row, which>::inputs>& numbers) {
   launch(ctx, RowOf<row>::label, pointwise_strided_kernel<row, which, C>, blocks_for(n, kThreads),
-         threads_for(n, kThreads), 0, p, n, params);
+         threads_for(n, kThreads), 0, p, n, params, numbers);
 }
 
 template <Row row, int which, class T>
-bool run_packs(GpuContext& ctx, const Layout<Formula<row, which>::inputs + 1>& all, const Params& params) {
+bool run_packs(GpuContext& ctx, const Layout<Formula<row, which>::inputs + 1>& all, const Params& params,
+               const Numbers<Compute<T>, Formula<row, which>::inputs>& numbers) {
   auto p = all, rest = all;
   if (!to_packs<Formula<row, which>, T>(p, rest)) return false;
   const int64_t packs = p.numel(), over = rest.sizes[rest.rank - 1];
   launch(ctx, RowOf<row>::label, pointwise_packs_kernel<row, which, T>, blocks_for(packs, kThreads),
-         threads_for(packs, kThreads), 0, p, packs, params);
-  if (p.rank == 1 && over) run_strided<row, which, Compute<T>>(ctx, rest, over, params);
+         threads_for(packs, kThreads), 0, p, packs, params, numbers);
+  if (p.rank == 1 && over) run_strided<row, which, Compute<T>>(ctx, rest, over, params, numbers);
   return true;
+}
+
+/// Takes the numbers out of `views`.
+template <class C, int N>
+Numbers<C, N> take_numbers(ConstView* views) {
+  Numbers<C, N> numbers;
+  for (int k = 0; k < N; ++k) {
+    ConstView& v = views[k + 1];
+    if (!v.data || !v.device.is_cpu()) continue;
+    numbers.set |= 1u << k;
+    numbers.values[k] =
+        visit_dtype(v.dtype, [&]<class T>(Tag<T>) { return static_cast<C>(static_cast<acc_t<T>>(*v.as<T>())); });
+    v.data = nullptr;
+  }
+  return numbers;
 }
 
 /// views: the output, then the inputs.
 template <Row row, int which, class C>
-void run(GpuContext& ctx, const ConstView* views, int64_t n, const Params& params) {
+void run(GpuContext& ctx, ConstView* views, int64_t n, const Params& params) {
+  const auto numbers = take_numbers<C, Formula<row, which>::inputs>(views);
   const auto p = make_layout<Formula<row, which>::inputs + 1>(views, Formula<row, which>::inputs + 1);
   if constexpr (std::is_same_v<C, float>) {
-    if (run_packs<row, which, float>(ctx, p, params) || run_packs<row, which, __half>(ctx, p, params) ||
-        run_packs<row, which, __nv_bfloat16>(ctx, p, params))
+    if (run_packs<row, which, float>(ctx, p, params, numbers) ||
+        run_packs<row, which, __half>(ctx, p, params, numbers) ||
+        run_packs<row, which, __nv_bfloat16>(ctx, p, params, numbers))
       return;
   } else if constexpr (std::is_same_v<C, double>) {
-    if (run_packs<row, which, double>(ctx, p, params)) return;
+    if (run_packs<row, which, double>(ctx, p, params, numbers)) return;
   }
-  run_strided<row, which, C>(ctx, p, n, params);
+  run_strided<row, which, C>(ctx, p, n, params, numbers);
 }
 
-using Launcher = void (*)(GpuContext&, const ConstView*, int64_t, const Params&);
+using Launcher = void (*)(GpuContext&, ConstView*, int64_t, const Params&);
 
 struct GpuRow {
   int arity = 0;

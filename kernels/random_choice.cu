@@ -4,7 +4,7 @@
 // replacement: a block a row finds, sample after sample, the largest weight / exponential that comes after the one
 // before: samples · categories steps. With replacement: a warp a row writes the running sum of the weights, then a
 // thread a sample searches it for a uniform share. Ties go to the lower category.
-#include <tantu/core/gpu/index_report.h>
+#include <tantu/core/gpu/blocking.h>
 #include <tantu/kernels/philox.h>
 #include <tantu/kernels/random.h>
 #include <tantu/kernels/index_sort.cuh>
@@ -198,9 +198,7 @@ void first_outside(GpuContext& ctx, ConstView x, double low, double high, std::o
     launch(ctx, "first_outside_kernel", first_outside_kernel, blocks_for(x.numel(), kThreads), kThreads, 0, picture,
            x.numel(), low, high, first);
   launch(ctx, "value_kernel", value_kernel, 1, 32, 0, picture, first, reinterpret_cast<double*>(first + 1));
-  TANTU_CUDA_TRY(cudaMemcpyAsync(&answer, first, sizeof answer, cudaMemcpyDeviceToHost, stream));
-  TANTU_CUDA_TRY(cudaStreamSynchronize(stream));
-  gpu::throw_reported_index(ctx.device);
+  gpu::copy_to_host(SyncReason::Check, ctx, &answer, first, sizeof answer);
   found.reset();
   if (answer.first != ~0ull) found = answer.value;
 }

@@ -13,7 +13,7 @@ class Workspace {
   Workspace(const GpuContext& ctx, const char* op, int64_t bytes)
       : allocator_(allocator_of(op, Device(kGpuDeviceType, ctx.device))),
         bytes_(bytes),
-        data_(allocator_.allocate(bytes)) {}
+        data_(allocate_for(op, allocator_, bytes)) {}
   ~Workspace() { allocator_.deallocate(data_, bytes_); }
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;

@@ -105,6 +105,7 @@ Tensor Tensor::detach(Site at) const {
 Scalar Tensor::item_scalar(Site at) const {
   tape::Op op("item", at);
   TANTU_CHECK(numel() == 1, ShapeError, "item: a Tensor with {} elements cannot be converted to Scalar", numel());
+  const SyncReasonScope reason(SyncReason::Item);
   const Tensor host = detach().cpu();
   return visit_dtype(dtype(), [&]<class T>(Tag<T>) {
     const T value = *host.data_ptr<T>();

@@ -3,10 +3,23 @@
 #include <tantu/autograd/ops.h>
 #include <tantu/autograd/ops/random_common.h>
 #include <tantu/autograd/tape.h>
+#include <tantu/core/generator.h>
+#include <tantu/kernels/dropout.h>
+#include <tantu/kernels/philox.h>
 
 namespace tantu {
 
 namespace {
+
+// On a GPU no mask is kept: (seed, offset) draws it again. The derivative is the operation itself, on the gradient.
+Tensor drop_from(const Tensor& x, double keep, uint64_t seed, uint64_t offset) {
+  Tensor y = make_tensor("dropout", x.sizes(), x.dtype(), x.device());
+  on_device(x.device(), "dropout", [&](auto& ctx) { dropout_from(ctx, x.in(), y.out(), keep, seed, offset); });
+  if (tape::wants(x))
+    tape::record("NativeDropoutBackward0", {&y}, {x}, {},
+                 [=](tape::Backward& b) { return TensorList{drop_from(b.grad(), keep, seed, offset)}; });
+  return y;
+}
 
 Tensor drop(const char* op, const Tensor& x, const Shape& mask_shape, double p, bool training) {
   TANTU_CHECK(p >= 0 && p <= 1, ValueError, "{}: dropout probability has to be between 0 and 1, but got {}", op, p);
@@ -18,6 +31,11 @@ Tensor drop(const char* op, const Tensor& x, const Shape& mask_shape, double p, 
       tape::record("DropoutBackward0", {&zero}, {x}, {},
                    [](tape::Backward& b) { return TensorList{zeros_like(b.grad())}; });
     return zero;
+  }
+  if (!x.device().is_cpu() && mask_shape == x.sizes()) {
+    Generator& generator = default_generator(x.device());
+    const GeneratorLock lock(generator);
+    return drop_from(x, 1 - p, generator.initial_seed(), generator.next_offset(kPhiloxStep));
   }
   return x * dropout_mask(op, mask_shape, x.options(), 1 - p);
 }

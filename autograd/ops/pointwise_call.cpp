@@ -193,24 +193,30 @@ void Call::prepare(Row row, const Operand* operands, const Params& params, const
 void Call::set_view(int i, const Operand& o) {
   ConstView& v = views[i];
   Tensor& kept = kept_[static_cast<size_t>(i)];
-  if (o.is_tensor()) {
+  if (o.is_tensor() && !device.is_cpu() && is_zero_dim_on_cpu(o.tensor())) {
+    set_number(i, o.tensor().item_scalar());
+  } else if (o.is_tensor()) {
     const Tensor& t = o.tensor();
     const bool wraps = is_integral(dtype) && t.dtype() > dtype;  // a 0-dim tensor beside a smaller integer type
     if (!kept.defined() && (wraps || !(t.device() == device))) kept = t.detach().to(device, wraps ? dtype : t.dtype());
     v = kept.defined() ? std::as_const(kept).in() : t.in();
-  } else if (!device.is_cpu()) {
-    kept = full({}, wrapped(o.scalar(), dtype), {.dtype = is_floating(dtype) ? kFloat64 : dtype, .device = device});
-    v = std::as_const(kept).in();
-  } else if (o.scalar().is_floating()) {
-    numbers_[i] = o.scalar().to_double();
+  } else {
+    set_number(i, o.scalar());
+  }
+  if (!(v.sizes == shape)) static_cast<BasicView<const void*>&>(v) = v.broadcast_to(shape);
+}
+
+void Call::set_number(int i, Scalar number) {
+  ConstView& v = views[i];
+  if (number.is_floating()) {
+    numbers_[i] = number.to_double();
     v.data = &numbers_[i];
     v.dtype = kFloat64;
   } else {
-    integers_[i] = wrapped(o.scalar(), dtype).to_int64();
+    integers_[i] = wrapped(number, dtype).to_int64();
     v.data = &integers_[i];
     v.dtype = kInt64;
   }
-  if (!(v.sizes == shape)) static_cast<BasicView<const void*>&>(v) = v.broadcast_to(shape);
 }
 
 void Call::launch(Row row, Tensor& y, const Params& params) const {

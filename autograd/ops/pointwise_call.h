@@ -26,8 +26,8 @@ struct Call {
   DType compute;  ///< compute_type(dtype)
   ConstView views[kMaxArity];
 
-  /// Numbers, and 0-dim CPU tensors among those of another device, become views too. With `out_shape` the result must
-  /// have that shape. ShapeError, DTypeError, DeviceError, ValueError as autograd/ops/pointwise.h says.
+  /// Numbers, and 0-dim CPU tensors among those of another device, become views of host memory. With `out_shape` the
+  /// result must have that shape. ShapeError, DTypeError, DeviceError, ValueError as autograd/ops/pointwise.h says.
   Call(Row row, const Operand* operands, const Params& params, const Shape* out_shape = nullptr);
   /// The operands of a write to `y`. An operand that shares memory with it otherwise than element by element is copied;
   /// where both are dense ShapeError, as PyTorch's.
@@ -41,6 +41,7 @@ struct Call {
  private:
   void prepare(Row row, const Operand* operands, const Params& params, const Shape* out_shape);
   void set_view(int i, const Operand& o);
+  void set_number(int i, Scalar number);
 
   double numbers_[kMaxArity];
   int64_t integers_[kMaxArity];

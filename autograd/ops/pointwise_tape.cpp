@@ -155,7 +155,7 @@ Tensor derivative(Row row, int which, const Values& values, const Params& params
   const bool on_tape = is_grad_enabled();
   Tensor operands[5];
   for (int i = 0; i < 5; ++i)
-    operands[i] = values.numbers[i] && (on_tape || !g.device().is_cpu())
+    operands[i] = values.numbers[i] && on_tape
                       ? full({}, *values.numbers[i], {.dtype = kFloat64, .device = g.device()}).to(dtype)
                       : values.tensors[i];
   if (on_tape) return derivative_expression(row, which, operands, params);

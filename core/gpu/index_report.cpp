@@ -5,13 +5,14 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <mutex>
 
 namespace tantu::gpu {
 
 namespace {
 
-constexpr int kMostDevices = 64;
 std::atomic<IndexRecord*> g_records[kMostDevices];  // never freed: kernels may run until the process ends
+std::mutex g_making;
 
 }  // namespace
 
@@ -20,13 +21,13 @@ IndexRecord* index_record(const GpuContext& ctx) {
               kMostDevices, ctx.device);
   std::atomic<IndexRecord*>& place = g_records[ctx.device];
   if (IndexRecord* made = place.load(std::memory_order_acquire)) return made;
+  std::lock_guard lock(g_making);
+  if (IndexRecord* made = place.load(std::memory_order_acquire)) return made;
   void* memory = nullptr;
   TANTU_CUDA_TRY(cudaHostAlloc(&memory, sizeof(IndexRecord), cudaHostAllocMapped | cudaHostAllocPortable));
-  auto* fresh = ::new (memory) IndexRecord{};
-  IndexRecord* none = nullptr;
-  if (place.compare_exchange_strong(none, fresh)) return fresh;
-  cudaFreeHost(memory);
-  return none;
+  auto* made = ::new (memory) IndexRecord{};
+  place.store(made, std::memory_order_release);
+  return made;
 }
 
 void throw_reported_index(int device) {

@@ -56,23 +56,23 @@ TEST_CASE("a checkpointed run needs less memory at its peak") {
   int64_t peak[2];
   for (const int checkpointed : {0, 1}) {
     Tensor x = ones({100000}, {.requires_grad = true}), w = full({100000}, 0.5, {.requires_grad = true});
-    const int64_t before = cpu_memory_stats().allocated;
-    cpu_reset_peak_memory_stats();
+    const int64_t before = cpu_allocator().stats().allocated;
+    cpu_allocator().reset_peak();
     run(x, w, checkpointed).backward();
-    peak[checkpointed] = cpu_memory_stats().max_allocated - before;
+    peak[checkpointed] = cpu_allocator().stats().max_allocated - before;
   }
   INFO("peak without " << peak[0] << " bytes, with " << peak[1]);
   CHECK(peak[1] < peak[0] * 6 / 10);
 }
 
 TEST_CASE("nothing outlives the graph of a checkpoint") {
-  const int64_t before = cpu_memory_stats().allocated;
+  const int64_t before = cpu_allocator().stats().allocated;
   for (const bool run_backward : {false, true}) {
     Tensor x = ones({300}, {.requires_grad = true}), w = full({300}, 0.5, {.requires_grad = true});
     const Tensor loss = run(x, w, true);
     if (run_backward) loss.backward();
   }
-  CHECK(cpu_memory_stats().allocated == before);
+  CHECK(cpu_allocator().stats().allocated == before);
 }
 
 TEST_CASE("grad(), retain_graph, create_graph and nesting work through checkpoints") {

@@ -25,7 +25,7 @@ Tensor chain(const Tensor& x) {
 }  // namespace
 
 TEST_CASE("a chain of a million operations neither overflows the stack in backward nor when it is dropped") {
-  const int64_t before = cpu_memory_stats().allocated;
+  const int64_t before = cpu_allocator().stats().allocated;
   {
     Tensor x = tensor({1.0f}, {.requires_grad = true});
     auto start = std::chrono::steady_clock::now();
@@ -41,22 +41,22 @@ TEST_CASE("a chain of a million operations neither overflows the stack in backwa
     WARN("1,000,000 operations: forward " << forward << " s, backward " << backward << " s, drop "
                                           << seconds_since(start) << " s");
   }
-  CHECK(cpu_memory_stats().allocated == before);
+  CHECK(cpu_allocator().stats().allocated == before);
 }
 
 TEST_CASE("a chain that never sees backward is dropped without recursion") {
-  const int64_t before = cpu_memory_stats().allocated;
+  const int64_t before = cpu_allocator().stats().allocated;
   { (void)chain(tensor({1.0f}, {.requires_grad = true})); }
-  CHECK(cpu_memory_stats().allocated == before);
+  CHECK(cpu_allocator().stats().allocated == before);
 }
 
 TEST_CASE("a chain whose links are saved tensors and views is dropped without recursion") {
-  const int64_t before = cpu_memory_stats().allocated;
+  const int64_t before = cpu_allocator().stats().allocated;
   {
     Tensor x = tensor({1.0f, 2.0f}, {.requires_grad = true}), y = x;
     for (int i = 0; i < kOperations / 10; ++i) y = (y * y).view({2, 1}).view({2}) * 0.5;
   }
-  CHECK(cpu_memory_stats().allocated == before);
+  CHECK(cpu_allocator().stats().allocated == before);
 }
 
 TEST_CASE("a wide graph: one tensor with a hundred thousand consumers") {

@@ -11,7 +11,7 @@ using namespace tantu;
 namespace {
 
 int64_t allocated() {
-  return cpu_memory_stats().allocated;
+  return cpu_allocator().stats().allocated;
 }
 
 struct Net {
@@ -50,9 +50,9 @@ TEST_CASE("backward frees what was saved, as it goes and at its end, though the 
   y = Tensor();
   const int64_t held = allocated() - empty;
   CHECK(held > 100 * 4000);
-  cpu_reset_peak_memory_stats();
+  cpu_allocator().reset_peak();
   loss.backward();
-  CHECK(cpu_memory_stats().max_allocated < empty + held + 10 * 4096);
+  CHECK(cpu_allocator().stats().max_allocated < empty + held + 10 * 4096);
   CHECK(allocated() <= empty + 2 * 4096);  // the gradient and the loss
 }
 

@@ -39,16 +39,16 @@ TEST_CASE("blocks are aligned, distinct and reused") {
 }
 
 TEST_CASE("statistics return to where they were") {
-  const int64_t before = cpu_memory_stats().allocated;
+  const int64_t before = cpu_allocator().stats().allocated;
   void* p = cpu_allocator().allocate(1 << 20);
-  CHECK(cpu_memory_stats().allocated == before + (1 << 20));
-  CHECK(cpu_memory_stats().max_allocated >= before + (1 << 20));
+  CHECK(cpu_allocator().stats().allocated == before + (1 << 20));
+  CHECK(cpu_allocator().stats().max_allocated >= before + (1 << 20));
   cpu_allocator().deallocate(p, 1 << 20);
-  CHECK(cpu_memory_stats().allocated == before);
-  cpu_reset_peak_memory_stats();
-  CHECK(cpu_memory_stats().max_allocated == before);
-  cpu_empty_cache();
-  CHECK(cpu_memory_stats().reserved >= cpu_memory_stats().allocated);
+  CHECK(cpu_allocator().stats().allocated == before);
+  cpu_allocator().reset_peak();
+  CHECK(cpu_allocator().stats().max_allocated == before);
+  cpu_allocator().empty_cache();
+  CHECK(cpu_allocator().stats().reserved >= cpu_allocator().stats().allocated);
 }
 
 TEST_CASE("too much memory is an OutOfMemoryError, and the process goes on") {
@@ -60,7 +60,7 @@ TEST_CASE("too much memory is an OutOfMemoryError, and the process goes on") {
 }
 
 TEST_CASE("threads may free each other's blocks") {
-  const int64_t before = cpu_memory_stats().allocated;
+  const int64_t before = cpu_allocator().stats().allocated;
   std::vector<void*> blocks(1000);
   std::thread maker([&] {
     for (auto& b : blocks) b = cpu_allocator().allocate(300);
@@ -70,7 +70,7 @@ TEST_CASE("threads may free each other's blocks") {
     for (auto& b : blocks) cpu_allocator().deallocate(b, 300);
   });
   freer.join();
-  CHECK(cpu_memory_stats().allocated == before);
+  CHECK(cpu_allocator().stats().allocated == before);
 }
 
 TEST_CASE("memory that containers do not find is an OutOfMemoryError that names the operation") {
@@ -111,9 +111,9 @@ TEST_CASE("a product packs its panels in the allocator's memory") {
     void deallocate(void* block, int64_t) noexcept override { std::free(block); }
   } stingy;
   const Tensor a = ones({130, 140}), b = ones({140, 150});
-  const int64_t before = cpu_memory_stats().allocated;
+  const int64_t before = cpu_allocator().stats().allocated;
   CHECK(matmul(a, b).sum().item<double>() == 130.0 * 140 * 150);
-  CHECK(cpu_memory_stats().allocated == before);
+  CHECK(cpu_allocator().stats().allocated == before);
   set_cpu_allocator(&stingy);
   try {
     matmul(a, b);

@@ -1,7 +1,9 @@
 #include <tantu/tests/catch.h>
 #include <tantu/tests/gpu/gpu_devices.h>
 
+#include <tantu/autograd/autograd.h>
 #include <tantu/autograd/ops.h>
+#include <tantu/core/trace.h>
 
 using namespace tantu;
 
@@ -46,5 +48,43 @@ TEST_CASE("more memory than a device has is an OutOfMemoryError, and the device 
   for (const Device& device : gpu_devices()) {
     CHECK_THROWS_AS(zeros({int64_t{1} << 46}, {.device = device}), OutOfMemoryError);
     CHECK(zeros({8}, {.device = device}).sum().item<float>() == 0);
+  }
+}
+
+TEST_CASE("a number beside a GPU's tensor travels with the launch: no memory, no copy, one kernel") {
+  for (const Device& device : gpu_devices()) {
+    const Tensor x = arange(1000, {.dtype = kFloat32, .device = device});
+    std::vector<trace::Kind> seen;
+    trace::set_sink(
+        [](const trace::Event& e, void* list) { static_cast<std::vector<trace::Kind>*>(list)->push_back(e.kind); },
+        &seen);
+    const Tensor y = x * 2;
+    trace::set_sink(nullptr);
+    CHECK(seen == std::vector<trace::Kind>{trace::Kind::Alloc, trace::Kind::Op, trace::Kind::Launch});
+    CHECK((y - x - x).abs().max().item<float>() == 0);
+    for (DType t : {kFloat16, kBFloat16, kFloat64, kInt64, kInt32, kUInt8}) {
+      const Tensor here = arange(100).to(t), there = here.to(device);
+      CHECK(equal((there * 3).cpu(), here * 3));
+      CHECK(equal((there + 1.5).cpu(), here + 1.5));
+      CHECK(equal((2 - there).cpu(), 2 - here));
+      CHECK(equal((there > 50).cpu(), here > 50));
+      CHECK(equal(where(there > 50, there, 7).cpu(), where(here > 50, here, 7)));
+    }
+  }
+}
+
+TEST_CASE("a 0-dim CPU tensor beside a GPU's counts as a number, and its gradient comes home") {
+  for (const Device& device : gpu_devices()) {
+    Tensor s = tensor(2.f), x = ones({3}, {.device = device});
+    s.requires_grad_();
+    x.requires_grad_();
+    const Tensor y = (x * s + s / x).sum();
+    y.backward();
+    CHECK(s.grad().device() == kCPU);
+    CHECK(s.grad().item<float>() == 6);
+    CHECK(x.grad().device() == device);
+    CHECK(x.grad().sum().item<float>() == 0);
+    const TensorList first = grad({(x * s * s).sum()}, {s}, {}, true, true);
+    CHECK(grad({first[0]}, {s})[0].item<float>() == 6);
   }
 }

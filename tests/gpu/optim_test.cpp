@@ -3,9 +3,11 @@
 #include <tantu/autograd/autograd.h>
 #include <tantu/autograd/ops.h>
 #include <tantu/core/error.h>
+#include <tantu/core/trace.h>
 #include <tantu/optim/optim.h>
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <random>
 
@@ -97,5 +99,42 @@ TEST_CASE("a step does nothing while a bad index waits to be thrown") {
     sgd.step();
     CHECK(p.detach().to_vector<double>() == std::vector<double>(1000, 0));
     CHECK(q.detach().to_vector<double>() == std::vector<double>(12, 0));
+  }
+}
+
+TEST_CASE("clipping many gradients at once: the CPU's norms, few launches, every dtype and layout") {
+  for (const Device& device : gpu_devices()) {
+    std::vector<Tensor> here, there;
+    for (int i = 0; i < 300; ++i) {
+      const DType t = i % 7 == 3 ? kFloat64 : i % 7 == 5 ? kBFloat16 : i % 7 == 6 ? kFloat16 : kFloat32;
+      const int64_t n = i % 11 == 0 ? 0 : i == 17 ? 200001 : 1 + i % 9;
+      Tensor g = randn({n, i % 3 + 1}).to(t);
+      Tensor p = zeros(g.sizes(), {.dtype = t}), q = zeros(g.sizes(), {.dtype = t, .device = device});
+      p.set_grad(g.clone());
+      Tensor far = placed(g, device, i % 2);
+      if (i % 5 == 4) far = far.t().contiguous().t();
+      q.set_grad(far);
+      here.push_back(p);
+      there.push_back(q);
+    }
+    for (const double order : {2.0, 1.0, 3.0, 0.0, std::numeric_limits<double>::infinity()}) {
+      const double a = optim::clip_grad_norm_(here, 5.0, order).item<double>();
+      const double b = optim::clip_grad_norm_(there, 5.0, order).item<double>();
+      CHECK(std::fabs(a - b) <= 1e-5 * a);
+      for (size_t i = 0; i < here.size(); ++i) {
+        const Tensor x = here[i].grad().to(kFloat64), y = there[i].grad().cpu().to(kFloat64);
+        const double allowed = here[i].dtype() == kFloat16 || here[i].dtype() == kBFloat16 ? 1e-2 : 1e-5;
+        if (x.numel()) CHECK((x - y).abs().max().item<double>() <= allowed * (1e-3 + x.abs().max().item<double>()));
+      }
+    }
+    int launches = 0;
+    trace::set_sink([](const trace::Event& e, void* n) { *static_cast<int*>(n) += e.kind == trace::Kind::Launch; },
+                    &launches);
+    optim::clip_grad_norm_({there.begin(), there.begin() + 3}, 1.0);
+    trace::set_sink(nullptr);
+    CHECK(launches <= 7);
+    there[0].grad().fill_(0);
+    there[17].grad().fill_(std::numeric_limits<double>::quiet_NaN());
+    CHECK(std::isnan(optim::clip_grad_norm_(there, 1.0).item<double>()));
   }
 }

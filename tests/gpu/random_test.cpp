@@ -2,6 +2,7 @@
 
 #include <tantu/autograd/autograd.h>
 #include <tantu/autograd/ops.h>
+#include <tantu/kernels/dropout.h>
 #include <tantu/kernels/philox.h>
 
 #include <algorithm>
@@ -69,6 +70,32 @@ TEST_CASE("dropout: the mask of the rule, for every dtype; that of the gradient;
         CHECK(dropout(x, 1).detach().to_vector<double>() == std::vector<double>(static_cast<size_t>(n), 0));
         CHECK(stream.get_state() == before);
       }
+}
+
+TEST_CASE("dropout keeps no mask, takes any strides, and equals the CPU's to the bit") {
+  for (Device device : gpu_devices())
+    for (DType t : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
+      const Tensor here = randn({9, 14}).to(t);
+      for (const int offset : {0, 1})
+        for (const bool turned : {false, true}) {
+          Tensor x = placed(here, device, offset);
+          const Tensor same = turned ? here.t() : here;
+          if (turned) x = x.t();
+          manual_seed(5);
+          const int64_t before = gpu::memory_allocated(device);
+          x.requires_grad_();
+          const Tensor y = dropout(x, 0.4);
+          CHECK(gpu::memory_allocated(device) - before < y.nbytes() + 512);
+          Tensor expected = empty(same.sizes(), {.dtype = t});
+          CpuContext cpu;
+          dropout_from(cpu, same.in(), expected.out(), 0.6, 5, 0);
+          CHECK(equal(y.detach().cpu(), expected));
+          const TensorList g = grad({y}, {x}, {ones_like(y)}, true, true);
+          const Tensor one = ones(same.sizes(), {.dtype = t});
+          dropout_from(cpu, one.in(), expected.out(), 0.6, 5, 0);
+          CHECK(equal(g[0].detach().cpu(), expected));
+        }
+    }
 }
 
 TEST_CASE("randperm is a permutation, multinomial never chooses what has no weight") {

@@ -5,6 +5,7 @@
 #include <tantu/autograd/ops.h>
 #include <tantu/core/gpu.h>
 #include <tantu/tests/ops/compare.h>
+#include <tantu/tests/ops/digest.h>
 #include <tantu/tests/ops/guarded_allocator.h>
 #include <tantu/tests/ops/samples.h>
 
@@ -63,6 +64,7 @@ std::string check_forward(const Row& row, const Case& c, const Setting& at, Guar
   if (const std::string text = memory.damage(); !text.empty()) return text;
   for (size_t i = 0; i < drawn.args.x.size(); ++i)
     if (storage_bytes(drawn.args.x[i]) != before[i]) return fmt::format("input {} was changed", i);
+  digest(row, c, at, "forward", y);
   return check_results(row, c, drawn, y);
 }
 
@@ -94,6 +96,7 @@ std::string check_inplace(const Row& row, const Case& c, const Setting& at, Guar
   if (!returned.is_same(y)) return "the in-place form does not return its tensor";
   if (y.version() == version) return "the in-place form does not count as a write";
   if (surroundings(y) != around) return "the in-place form wrote outside of its tensor";
+  digest(row, c, at, "in place", {y});
   return difference(to_array(want.to(y.dtype())), y, 0);
 }
 
@@ -117,7 +120,7 @@ void over_settings(const Row& row, const std::vector<DType>& dtypes, bool specia
     for (size_t k = 0; k < row.cases.size(); ++k)
       for (DType dtype : dtypes)
         for (const auto& [n, s] : sizes_of(row.cases[k]))
-          for (Layout layout : kLayouts)
+          for (Layout layout : layouts())
             for (int seed = 0; seed < seed_count(); ++seed) {
               if (row.no_layouts && layout != Layout::Contiguous) continue;
               const Setting at{device, dtype, n, s, layout, seed, specials};
@@ -231,6 +234,7 @@ std::string check_gradient(const Row& row, const Case& c, const Setting& at, Gua
   for (const bool create_graph : {false, true}) {
     const Gradients got = gradients(c, draw(row, c, at).args, v_there, create_graph);
     if (const std::string text = memory.damage(); !text.empty()) return text;
+    digest(row, c, at, create_graph ? "gradient under create_graph" : "gradient", got.of_inputs);
     TensorList involved = want.outputs;
     involved.insert(involved.end(), want.inputs.begin(), want.inputs.end());
     for (size_t i = 0; i < got.of_inputs.size(); ++i) {

@@ -294,8 +294,9 @@ const Rows rows({
      .growth = kExact,
      .gradient = 2,
      .errors =
-         {{"index", [](Device d) { embedding(full({2, 2}, 5, {.device = d}), zeros({5, 3}, {.device = d})); },
-           "embedding: index out of range in self: index 5 at position [0, 0], 5 embeddings"},
+         {{"index",
+           [](Device d) { embedding(tensor({0, 4, 5, 1}, {.device = d}).view({2, 2}), zeros({5, 3}, {.device = d})); },
+           "embedding: index out of range in self: index 5 at position [1, 0], 5 embeddings"},
           {"dtype", [](Device d) { embedding(zeros({2}, {.device = d}), zeros({5, 3}, {.device = d})); },
            "embedding: Expected tensor for argument 'indices' to have one of the following scalar types: int64, int32; "
            "but got float32"},

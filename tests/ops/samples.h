@@ -10,8 +10,12 @@
 namespace tantu::optest {
 
 enum class Layout { Contiguous, Transposed, Offset, Expanded };
-inline constexpr Layout kLayouts[] = {Layout::Contiguous, Layout::Transposed, Layout::Offset, Layout::Expanded};
 const char* name(Layout layout);
+
+/// TANTU_TEST_SIZES=small: few sizes and two layouts, for lanes that look for something else than wrong numbers.
+bool small_sizes();
+/// The layouts that every case is run with.
+std::vector<Layout> layouts();
 
 /// One concrete run of a case.
 struct Setting {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The include law's own test: breaches planted in a copy of the tree must be found, each of them."""
+"""The laws' own test: breaches planted in a copy of the tree must be found, each of them."""
 import pathlib
 import shutil
 import subprocess
@@ -12,6 +12,7 @@ planted = {
     "optim/sideways.cpp": ("#include <tantu/dist/ring.h>\n", "optim (floor 7) includes dist"),
     "nn/foreign.h": ("#include <Eigen/Core>\n", "a public header includes <Eigen/Core>"),
     "kernels/spelt.cpp": ('#include "math.h"\n', "should be spelt <tantu/...>"),
+    "kernels/waits.cu": ("  cudaStreamSynchronize(stream);\n", "cudaStreamSynchronize makes the host wait"),
     "data/umbrella.cpp": ("#include <tantu/tantu.h>\n", "includes the umbrella header"),
 }
 with tempfile.TemporaryDirectory() as folder:

@@ -141,17 +141,22 @@ PLANTED(environment) {
   try {
     cudaGetDeviceCount(&n);
     printf("count %d\n", n);
+    for (int i = 0; i < n; ++i) {
+      cudaDeviceProp p;
+      cudaGetDeviceProperties(&p, i);
+      printf("sees %d\n", p.pciBusID);
+    }
   } catch (const vgpu::ConfigError& e) {
     printf("refused: %s\n", e.what());
   }
 }
 
 TEST_CASE("bad environment values name the variable, the value and what is allowed") {
-  for (const char* bad :
-       {"TANTU_VGPU_DEVICES=65", "TANTU_VGPU_DEVICES=-1", "TANTU_VGPU_DEVICES=2x", "TANTU_VGPU_MEMORY=12Q",
-        "TANTU_VGPU_MEMORY=99999999999999999999", "TANTU_VGPU_WORKERS=0", "TANTU_VGPU_SEED=abc",
-        "TANTU_VGPU_PROFILE=sm70", "TANTU_VGPU_PEER=some", "TANTU_VGPU_GUARD=yes", "TANTU_VGPU_WATCHDOG=-3",
-        "TANTU_VGPU_ON_FAULT=exit", "TANTU_VGPU_FAIL=x@y"}) {
+  for (const char* bad : {"TANTU_VGPU_DEVICES=65", "TANTU_VGPU_DEVICES=-1", "TANTU_VGPU_DEVICES=2x",
+                          "TANTU_VGPU_MEMORY=12Q", "TANTU_VGPU_MEMORY=99999999999999999999", "TANTU_VGPU_WORKERS=0",
+                          "TANTU_VGPU_SEED=abc", "TANTU_VGPU_PROFILE=sm70", "TANTU_VGPU_PEER=some",
+                          "TANTU_VGPU_GUARD=yes", "TANTU_VGPU_WATCHDOG=-3", "TANTU_VGPU_ON_FAULT=exit",
+                          "TANTU_VGPU_FAIL=x@y", "TANTU_VGPU_VISIBLE_DEVICES=1x", "TANTU_VGPU_VISIBLE_DEVICES=x"}) {
     std::string text = bad;
     Child child = run_planted("environment", text);
     INFO(text << "\n" << child.output);
@@ -161,6 +166,20 @@ TEST_CASE("bad environment values name the variable, the value and what is allow
   REQUIRE(has(run_planted("environment", "TANTU_VGPU_DEVICES=0").output, "count 0"));
   REQUIRE(has(run_planted("environment", "TANTU_VGPU_DEVICES=8").output, "count 8"));
   REQUIRE(has(run_planted("environment", "TANTU_VGPU_DEVICES=1").output, "CPU emulation, not a GPU"));
+}
+
+TEST_CASE("the visible devices are those named, up to the first that does not exist") {
+  const std::pair<const char*, std::vector<int>> cases[] = {
+      {"2,0", {2, 0}}, {"3,9,1", {3}}, {"-1", {}}, {"1,1", {}}, {"", {}}, {"0,1,2,3,4", {0, 1, 2, 3}}};
+  for (auto& [text, seen] : cases) {
+    const std::string output =
+        run_planted("environment", std::string("TANTU_VGPU_DEVICES=4 TANTU_VGPU_VISIBLE_DEVICES=") + text).output;
+    INFO(text << "\n" << output);
+    REQUIRE(has(output, "count " + std::to_string(seen.size())));
+    std::string numbers;
+    for (int i : seen) numbers += "sees " + std::to_string(i) + "\n";
+    REQUIRE(has(output, numbers));
+  }
 }
 
 PLANTED(many_devices) {

@@ -1,6 +1,8 @@
 // Streams, events, copies: what is queued runs only when something waits for it, in the order that CUDA promises.
 #include "vgpu_test.h"
 
+#include <unistd.h>
+
 #include <cmath>
 #include <cstring>
 #include <thread>
@@ -165,6 +167,49 @@ TEST_CASE("queries make progress only where this thread has queued; polling ends
   CUDA_OK(cudaEventDestroy(e));
   CUDA_OK(cudaEventDestroy(fresh));
   cudaGetLastError();
+}
+
+PLANTED(model_time) {
+  try {
+    float *from = nullptr, *to = nullptr, ms = 0;
+    cudaEvent_t start = nullptr, end = nullptr;
+    const size_t bytes = 1000000;
+    CUDA_OK(cudaMalloc(&from, bytes));
+    CUDA_OK(cudaMalloc(&to, bytes));
+    CUDA_OK(cudaEventCreate(&start));
+    CUDA_OK(cudaEventCreate(&end));
+    CUDA_OK(cudaEventRecord(start, nullptr));
+    CUDA_OK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, nullptr));
+    CUDA_OK(cudaEventRecord(end, nullptr));
+    CUDA_OK(cudaEventSynchronize(end));
+    CUDA_OK(cudaEventElapsedTime(&ms, start, end));
+    printf("took %.3f ms\n", static_cast<double>(ms));
+  } catch (const vgpu::ConfigError& e) {
+    printf("refused: %s\n", e.what());
+  }
+}
+
+TEST_CASE("event times come from the model's file, which is refused where it is wrong") {
+  const std::string path = "model_" + std::to_string(getpid()) + ".json";
+  auto with = [&](const std::string& json) {
+    FILE* file = fopen(path.c_str(), "wb");
+    REQUIRE(file);
+    fwrite(json.data(), 1, json.size(), file);
+    fclose(file);
+    std::string output = run_planted("model_time", "TANTU_VGPU_MODEL=" + path).output;
+    INFO(json.substr(0, 200) << "\n" << output);
+    remove(path.c_str());
+    return output;
+  };
+  REQUIRE(has(with(R"({"link_gbps": 1, "copy_start_ns": 500000})"), "took 1.500 ms"));
+  REQUIRE(has(with(" { } \n"), "took 0.091 ms"));
+  for (const char* bad :
+       {"", "{", "[]", "{\"link_gbps\"}", "{\"link_gbps\":}", "{\"link_gbps\": 0}", "{\"link_gbps\": -1}",
+        "{\"link_gbps\": nan}", "{\"link_gbps\": inf}", "{\"link_gbps\": 1e999}", "{\"speed\": 1}",
+        "{\"link_gbps\": 1,}", "{\"link_gbps\": 1} x", "{\"link_gbps"})
+    REQUIRE(has(with(bad), "refused: TANTU_VGPU_MODEL="));
+  REQUIRE(has(with(std::string(70000, ' ')), "more than 64 KiB"));
+  REQUIRE(has(run_planted("model_time", "TANTU_VGPU_MODEL=no_such_file.json").output, "no such file"));
 }
 
 TEST_CASE("long queues, host functions, destroyed streams, stream-ordered memory") {

@@ -1,3 +1,4 @@
+#include "model.h"
 #include "runtime.h"
 #include "sanitizers.h"
 

@@ -19,7 +19,7 @@ void fill_properties(cudaDeviceProp& p, const Device& d) {
   const Profile& profile = *config().profile;
   p = {};
   std::snprintf(p.name, sizeof p.name, "tantu virtual GPU (not hardware)");
-  std::snprintf(p.uuid.bytes, sizeof p.uuid.bytes, "tantu-vgpu-%d", d.id);
+  std::snprintf(p.uuid.bytes, sizeof p.uuid.bytes, "tantu-vgpu-%d", d.bus);
   p.totalGlobalMem = d.arena.capacity();
   p.sharedMemPerBlock = 48 << 10;
   p.regsPerBlock = p.regsPerMultiprocessor = 65536;
@@ -35,7 +35,7 @@ void fill_properties(cudaDeviceProp& p, const Device& d) {
   p.minor = profile.minor;
   p.multiProcessorCount = sm_count;
   p.canMapHostMemory = p.concurrentKernels = p.unifiedAddressing = 1;
-  p.pciBusID = d.id;
+  p.pciBusID = d.bus;
   p.asyncEngineCount = 2;
   p.memoryBusWidth = 256;
   p.l2CacheSize = 4 << 20;
@@ -221,6 +221,14 @@ cudaError_t cudaDeviceDisablePeerAccess(int peer) {
 }
 
 namespace vgpu {
+bool clear_error(int device) {
+  Device* d = valid(device);
+  if (!d) return false;
+  Lock lock(runtime().mutex);
+  d->sticky = cudaSuccess;
+  tl_state.last_error = cudaSuccess;
+  return true;
+}
 void set_seed(uint64_t seed) {
   config().seed = seed;
 }
@@ -232,6 +240,10 @@ void set_workers(int count) {
 }
 int workers() {
   return config().workers;
+}
+void run_only_blocks(std::vector<int64_t> blocks) {
+  Lock lock(runtime().mutex);
+  runtime().only_blocks = std::move(blocks);
 }
 void set_guard(bool on) {
   Lock lock(runtime().mutex);

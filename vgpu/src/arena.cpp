@@ -2,6 +2,7 @@
 #include "sanitizers.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 #include <algorithm>
 #include <new>
 
@@ -10,7 +11,7 @@ namespace vgpu::rt {
 namespace {
 
 constexpr size_t huge = 2 << 20, unit = 256;
-constexpr size_t fill_limit = 64 << 20;  // larger blocks: only the first and last MiB are filled
+constexpr size_t fill_limit = 64 << 20;  // larger blocks: only the first and last 2 MiB are filled
 size_t round_up(size_t n, size_t to) {
   return (n + to - 1) / to * to;
 }
@@ -29,7 +30,10 @@ void Arena::create(Device*, size_t capacity) {
     throw ConfigError("TANTU_VGPU_MEMORY: no address space for " + std::to_string(reserve_) + " bytes");
   base_ = reinterpret_cast<char*>(round_up(reinterpret_cast<uintptr_t>(map), word) + low);
   static bool noted = false;
-  if (madvise(base_, reserve_, MADV_HUGEPAGE) != 0 && !noted && !config().quiet) {
+  // A device larger than this machine: pages are taken as they are touched, one by one.
+  const bool larger =
+      capacity / static_cast<size_t>(sysconf(_SC_PAGESIZE)) > static_cast<size_t>(sysconf(_SC_PHYS_PAGES));
+  if (madvise(base_, reserve_, larger ? MADV_NOHUGEPAGE : MADV_HUGEPAGE) != 0 && !noted && !config().quiet) {
     noted = true;
     std::fprintf(stderr, "vgpu: no huge pages here: protecting device memory will be slow\n");
   }
@@ -57,12 +61,12 @@ void Arena::grow(size_t end) {
   high_ = high;
 }
 
-/// Poison fill; the range must be open.
+/// Poison, or zeros where that is off; the range must be open.
 void Arena::refill(char* p, size_t bytes) {
-  if (!config().poison) return;
-  if (bytes <= fill_limit) return fill_poison(p, bytes);
-  fill_poison(p, 1 << 20);
-  fill_poison(p + bytes - (1 << 20), 1 << 20);
+  const int value = config().poison ? 0xff : 0;
+  if (bytes <= fill_limit) return fill(p, bytes, value);
+  fill(p, huge, value);
+  fill(p + bytes - huge, huge, value);
 }
 
 void Arena::add_hole(uint64_t at, size_t span) {

@@ -264,6 +264,9 @@ int block_barrier(Barrier kind, int predicate, const char* file, int line) {
 void named_barrier(int id, int threads, bool wait, const char* file, int line) {
   rt::tl_worker->named(id, threads, wait, {file, line});
 }
+void thread_fence() {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
 
 }  // namespace vgpu
 }  // namespace vgpu_abi

@@ -60,6 +60,23 @@ size_t bytes(const char* name, const char* text) {
   return v << shift;
 }
 
+/// As CUDA_VISIBLE_DEVICES: what follows the first number that names no device is not seen; nor is anything when a
+/// device is named twice.
+std::vector<int> visible_devices(const char* name, const char* text, int devices) {
+  std::vector<int> seen;
+  for (const char* at = text; *at;) {
+    char* end = nullptr;
+    errno = 0;
+    const long number = std::strtol(at, &end, 10);
+    if (end == at || errno || (*end && *end != ',')) bad(name, text, "device numbers with commas between them");
+    if (number < 0 || number >= devices) break;
+    if (std::find(seen.begin(), seen.end(), number) != seen.end()) return {};
+    seen.push_back(static_cast<int>(number));
+    at = *end ? end + 1 : end;
+  }
+  return seen;
+}
+
 int cores() {
   cpu_set_t set;
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
@@ -75,6 +92,10 @@ void read_environment(Config& c) {
   if (tsan()) c.watchdog *= 20;
   if (auto v = env("TANTU_VGPU_DEVICES"))
     c.devices = static_cast<int>(whole("TANTU_VGPU_DEVICES", v, 0, 64, "a number of devices, 0 to 64"));
+  if (const char* v = std::getenv("TANTU_VGPU_VISIBLE_DEVICES"))  // empty: none
+    c.visible = visible_devices("TANTU_VGPU_VISIBLE_DEVICES", v, c.devices);
+  else
+    for (int i = 0; i < c.devices; ++i) c.visible.push_back(i);
   if (auto v = env("TANTU_VGPU_MEMORY")) c.memory = bytes("TANTU_VGPU_MEMORY", v);
   if (auto v = env("TANTU_VGPU_WORKERS"))
     c.workers = static_cast<int>(whole("TANTU_VGPU_WORKERS", v, 1, 64, "a number of threads, 1 to 64"));

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <string>
+#include <vector>
 
 inline namespace vgpu_abi {
 namespace vgpu::rt {
@@ -17,6 +18,7 @@ struct Profile {
 
 struct Config {
   int devices = 0;
+  std::vector<int> visible;  ///< the machine's numbers of the devices that this process sees, in its order
   size_t memory = size_t{4} << 30;
   std::atomic<uint64_t> seed{0};
   int workers = 0;

@@ -3,6 +3,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include "model.h"
 #include "runtime.h"
 
 #define EIGEN_DONT_PARALLELIZE

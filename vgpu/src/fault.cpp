@@ -57,10 +57,18 @@ std::string place(Site site) {
   return std::string(slash ? slash + 1 : site.file) + ":" + std::to_string(site.line);
 }
 
+std::string launched_at(const char* file, int line, const LaunchCaller& caller) {
+  std::string text = "launched at " + place({file, line});
+  if (caller.op) text += std::string(" by ") + caller.op;
+  if (caller.file) text += ", called at " + place({caller.file, caller.line});
+  return text;
+}
+
 std::string where(const Worker& w) {
   const Launch& l = *w.launch;
   return kernel_name(l.kernel) + ", block (" + std::to_string(blockIdx.x) + "," + std::to_string(blockIdx.y) + "," +
-         std::to_string(blockIdx.z) + "), launched at " + place({l.file, l.line}) + ", seed " + std::to_string(l.seed);
+         std::to_string(blockIdx.z) + "), " + launched_at(l.file, l.line, l.caller) + ", seed " +
+         std::to_string(l.seed);
 }
 
 void Worker::record_fault(int error, const std::string& message) {

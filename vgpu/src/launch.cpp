@@ -1,11 +1,14 @@
 #include "launch.h"
 
 #include "elf.h"
+#include "immortal.h"
+#include "model.h"
 #include "pool.h"
 #include "runtime.h"
 #include "sanitizers.h"
 
 #include <link.h>
+#include <algorithm>
 #include <cstring>
 
 struct TlsIndex {
@@ -25,11 +28,17 @@ struct Kernel {
 };
 
 /// What is known of each launched kernel.
+struct Kernels {
+  std::mutex mutex;
+  std::unordered_map<const void*, std::unique_ptr<Kernel>> known;
+};
+Kernels& kernels() {
+  return immortal<Kernels>();
+}
+
 Kernel& kernel_info(const void* kernel) {
-  static std::mutex mutex;
-  static auto* known = new std::unordered_map<const void*, std::unique_ptr<Kernel>>;
-  std::lock_guard lock(mutex);
-  auto& slot = (*known)[kernel];
+  std::lock_guard lock(kernels().mutex);
+  auto& slot = kernels().known[kernel];
   if (slot) return *slot;
   slot = std::make_unique<Kernel>();
   Kernel& k = *slot;
@@ -46,7 +55,7 @@ Kernel& kernel_info(const void* kernel) {
   for (auto& s : k.module->statics) {
     bool mine = !own.empty() && s.name.compare(0, own.size(), own) == 0;
     bool other = !s.tls;
-    for (auto& [address, info] : *known)
+    for (auto& [address, info] : kernels().known)
       if (info && info.get() != &k && info->symbol.size() > 2 &&
           s.name.compare(3, info->symbol.size() - 2, info->symbol, 2, std::string::npos) == 0)
         other = true;
@@ -132,6 +141,16 @@ cudaError_t check_arguments(const Device& device, const LaunchRecord& r) {
   return cudaSuccess;
 }
 
+/// The blocks that run_only_blocks has left, in order.
+void choose_blocks(Launch& l, const std::vector<int64_t>& wanted) {
+  l.chosen = !wanted.empty();
+  const auto count = static_cast<int64_t>(static_cast<uint64_t>(l.grid.x) * l.grid.y * l.grid.z);
+  for (int64_t b : wanted)
+    if (b < count && b >= -count) l.choice.push_back(static_cast<uint64_t>(b < 0 ? b + count : b));
+  std::sort(l.choice.begin(), l.choice.end());
+  l.choice.erase(std::unique(l.choice.begin(), l.choice.end()), l.choice.end());
+}
+
 struct KernelOp final : Op {
   Launch launch;
   double nanoseconds = 0;
@@ -146,6 +165,7 @@ struct KernelOp final : Op {
 };
 
 constinit thread_local Site tl_launch_site{nullptr, 0};
+constinit thread_local LaunchCaller tl_launch_caller;
 constinit thread_local double tl_cost[2] = {0, 0};
 
 }  // namespace
@@ -184,8 +204,16 @@ void poison_shared(Launch& l, Worker& w) {
 
 using namespace rt;
 
-void set_launch_site(const char* file, int line) {
+void set_launch_site(const char* file, int line, LaunchCaller caller) {
   tl_launch_site = {file, line};
+  tl_launch_caller = caller;
+}
+std::vector<std::string> launched_kernels() {
+  std::lock_guard lock(kernels().mutex);
+  std::vector<std::string> names;
+  for (auto& [address, info] : kernels().known)
+    if (info) names.push_back(info->name);
+  return names;
 }
 void set_launch_cost(double bytes, double flops) {
   tl_cost[0] = bytes;
@@ -193,9 +221,11 @@ void set_launch_cost(double bytes, double flops) {
 }
 
 cudaError_t launch(const cudaLaunchConfig_t* config, const LaunchRecord& record) {
-  Site site = tl_launch_site;
+  const Site site = tl_launch_site;
+  const LaunchCaller caller = tl_launch_caller;
   double bytes = tl_cost[0], flops = tl_cost[1];
   tl_launch_site = {nullptr, 0};
+  tl_launch_caller = {};
   tl_cost[0] = tl_cost[1] = 0;
   Entry entry("cudaLaunchKernelEx", cudaErrorLaunchOutOfResources);
   if (entry) return done(entry.error);
@@ -225,6 +255,8 @@ cudaError_t launch(const cudaLaunchConfig_t* config, const LaunchRecord& record)
   l.smem = c.dynamicSmemBytes;
   l.file = c.vgpu_file;
   l.line = c.vgpu_line;
+  l.caller = caller;
+  choose_blocks(l, runtime().only_blocks);
   op->nanoseconds =
       model_kernel(bytes, flops, static_cast<double>(l.threads) * c.gridDim.x * c.gridDim.y * c.gridDim.z);
   return done(enqueue(lock, stream, std::move(op)));

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "model.h"
 #include "nccl.h"
 #include "pool.h"
 
@@ -122,12 +123,13 @@ void NcclOp::finished() {
   runtime().queued.notify_all();
 }
 
-/// The ring formula over a made-up link of 12 GB/s and 5 microseconds a step.
+/// The ring formula.
 double NcclOp::cost() {
   double total = 0, n = clique->nranks;
   for (auto& c : calls) {
     double bytes = static_cast<double>(c->count * nccl_bytes(c->type));
-    total += c->kind == Call::all_reduce ? 2 * (n - 1) * (5000 + bytes / n / 12) : (n - 1) * 5000 + bytes / 12;
+    total += c->kind == Call::all_reduce ? model_collective(2 * (n - 1), 2 * (n - 1) / n * bytes)
+                                         : model_collective(n - 1, bytes);
   }
   return total;
 }

@@ -93,7 +93,7 @@ void run_share(Worker& w, Launch& l) {
     if (l.error.load(std::memory_order_relaxed)) break;
     uint64_t block =
         l.seed ? static_cast<uint64_t>((static_cast<unsigned __int128>(i) * l.stride + l.offset) % l.blocks) : i;
-    w.run_block(l, block);
+    w.run_block(l, l.chosen ? l.choice[block] : block);
   }
   hb_acquire(&w.sync_end);
 }
@@ -197,8 +197,8 @@ void on_worker0(const std::function<void()>& session) {
 void run_blocks(Launch& l) {
   Pool& p = pool();
   Worker& w = *p.workers[0];
-  l.blocks = static_cast<uint64_t>(l.grid.x) * l.grid.y * l.grid.z;
-  if (l.seed) {
+  l.blocks = l.chosen ? l.choice.size() : static_cast<uint64_t>(l.grid.x) * l.grid.y * l.grid.z;
+  if (l.seed && l.blocks) {
     uint64_t mix = l.seed * 0x9e3779b97f4a7c15ull + l.number * 0xbf58476d1ce4e5b9ull;
     mix ^= mix >> 29;
     l.stride = gcd_step(l.blocks, mix);

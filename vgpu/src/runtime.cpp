@@ -1,4 +1,5 @@
 #include "runtime.h"
+#include "model.h"
 
 #include "immortal.h"
 #include "pool.h"
@@ -21,17 +22,20 @@ Stream* new_default_stream(Device* d) {
 
 void create(Runtime* r) {
   Config& c = config();
-  for (int i = 0; i < c.devices; ++i) {
+  load_model();
+  const int devices = static_cast<int>(c.visible.size());
+  for (int i = 0; i < devices; ++i) {
     auto d = std::make_unique<Device>();
     d->id = i;
+    d->bus = c.visible[static_cast<size_t>(i)];
     d->arena.create(d.get(), c.memory);
     d->default_stream = new_default_stream(d.get());
     d->streams.push_back(d->default_stream);
     r->devices.push_back(std::move(d));
   }
   parse_faults(c.fail);
-  if (c.devices && !c.quiet)
-    std::fprintf(stderr, "vgpu: %d virtual device(s), seed %llu, %d worker(s): CPU emulation, not a GPU\n", c.devices,
+  if (devices && !c.quiet)
+    std::fprintf(stderr, "vgpu: %d virtual device(s), seed %llu, %d worker(s): CPU emulation, not a GPU\n", devices,
                  static_cast<unsigned long long>(c.seed.load()), c.workers);
 }
 
@@ -96,15 +100,6 @@ Entry::Entry(const char* call, cudaError_t natural, bool needs_device) {
 Stream* resolve(cudaStream_t stream, Device* device) {
   if (stream == nullptr || stream == cudaStreamLegacy) return device->default_stream;
   return runtime().streams.count(stream) ? stream : nullptr;
-}
-
-// Model: a made-up device of 500 GB/s, 10 TFLOP/s and a 12 GB/s link.
-double model_kernel(double bytes, double flops, double threads) {
-  double work = bytes > 0 || flops > 0 ? std::max(bytes / 500.0, flops / 10000.0) : threads / (sm_count * 64);
-  return 2000 + work;
-}
-double model_copy(double bytes) {
-  return 8000 + bytes / 12.0;
 }
 
 }  // namespace vgpu::rt

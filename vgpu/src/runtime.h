@@ -143,6 +143,7 @@ class Arena {
 
 struct Device {
   int id = 0;
+  int bus = 0;  ///< its number on the machine
   Arena arena;
   Stream* default_stream = nullptr;
   std::vector<Stream*> streams;  ///< live or dying, the default one first
@@ -165,6 +166,7 @@ struct Runtime {
   std::set<Event*> events;
   std::map<uint64_t, Pinned> pinned;
   std::unordered_map<const void*, int> max_dynamic_smem;
+  std::vector<int64_t> only_blocks;
   uint64_t next_seq = 1, launches = 0;
   std::atomic<uint64_t> executed{0};
 };
@@ -210,9 +212,6 @@ cudaError_t run_mark(Lock& lock, const std::shared_ptr<Mark>& mark, Device* devi
 void stalled(Lock& lock, const std::function<void()>& session, const bool& met);
 /// Runs at most one operation that the stream needs.
 void run_one(Lock& lock, Stream* stream);
-/// Model time in nanoseconds.
-double model_kernel(double bytes, double flops, double threads);
-double model_copy(double bytes);
 
 }  // namespace vgpu::rt
 }  // namespace vgpu_abi

@@ -38,13 +38,16 @@ inline void hb_release(void* p) {
 inline void hb_acquire(void* p) {
   if (tsan()) __tsan_acquire(p);
 }
-/// 0xff over the range without any call that a sanitizer could see.
-inline void fill_poison(void* p, size_t n) {
+/// One byte over the range without any call that a sanitizer could see.
+inline void fill(void* p, size_t n, int value) {
 #if defined(__x86_64__)
-  asm volatile("rep stosb" : "+D"(p), "+c"(n) : "a"(0xff) : "memory");
+  asm volatile("rep stosb" : "+D"(p), "+c"(n) : "a"(value) : "memory");
 #else
-  for (volatile unsigned char* b = static_cast<unsigned char*>(p); n--; ++b) *b = 0xff;
+  for (volatile unsigned char* b = static_cast<unsigned char*>(p); n--; ++b) *b = static_cast<unsigned char>(value);
 #endif
+}
+inline void fill_poison(void* p, size_t n) {
+  fill(p, n, 0xff);
 }
 
 }  // namespace vgpu::rt

@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 inline namespace vgpu_abi {
 namespace vgpu {
@@ -20,11 +21,17 @@ VGPU_API uint64_t seed();
 /// Number of OS threads that run blocks (1..64).
 VGPU_API void set_workers(int count);
 VGPU_API int workers();
+/// Later launches execute only these blocks of their grids (negative: counted from the last, -1; those that a grid has
+/// not are left out), so that the last block of a grid over more memory than there is can be looked at. Empty: all.
+VGPU_API void run_only_blocks(std::vector<int64_t> blocks);
 VGPU_API void set_guard(bool on);
 VGPU_API void set_watchdog(double seconds);
 /// Text of the last fault, misuse or rejected call, "" if none; the whole process.
 VGPU_API std::string last_report();
 VGPU_API void clear_report();
+/// Forgets a device's sticky error and keeps its memory, streams and events: what a process on silicon can't do without
+/// losing all of them. False for a device that does not exist.
+VGPU_API bool clear_error(int device);
 /// Fault injection: the text of TANTU_VGPU_FAIL, e.g. "cudaMalloc@3,cudaLaunchKernelEx@5:719"; "" clears and
 /// restarts the counters. Throws ConfigError on malformed text.
 VGPU_API void fail(const std::string& spec);
@@ -38,6 +45,8 @@ VGPU_API cudaError_t peek_event(cudaEvent_t event);
 /// Whether the runtime found a sanitizer in this process.
 VGPU_API bool under_asan();
 VGPU_API bool under_tsan();
+/// The kernels launched so far, by their demangled names.
+VGPU_API std::vector<std::string> launched_kernels();
 /// Operations executed so far, all devices.
 VGPU_API uint64_t operations();
 

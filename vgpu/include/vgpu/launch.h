@@ -24,8 +24,14 @@ struct LaunchRecord {
   int count;
 };
 VGPU_API cudaError_t launch(const cudaLaunchConfig_t* config, const LaunchRecord& record);
-/// The place that reports name for this thread's next launch ("launched at FILE:LINE"); used once.
-VGPU_API void set_launch_site(const char* file, int line);
+/// Who asks for a launch: an operation and its caller's line. The texts live as long as the process.
+struct LaunchCaller {
+  const char* op = nullptr;
+  const char* file = nullptr;
+  int line = 0;
+};
+/// What reports say of this thread's next launch ("launched at FILE:LINE by OP, called at FILE:LINE"); used once.
+VGPU_API void set_launch_site(const char* file, int line, LaunchCaller caller = {});
 /// Declares what this thread's next launch moves and computes, for the time model only.
 VGPU_API void set_launch_cost(double bytes, double flops);
 
