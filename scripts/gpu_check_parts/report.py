@@ -157,7 +157,7 @@ def write(results, out):
 
 def verdict(results):
     """The end of the standard output: at most 60 lines."""
-    lines = ["", "NOT HARDWARE (rehearsal)"] if results["rehearsal"] else [""]
+    lines = ["", "NOT HARDWARE (rehearsal)"] if results["rehearsal"] else ["", "NO GPU: nothing is proven"] if results["no_gpu"] else [""]
     for part in plan.PARTS:
         found = results["parts"].get(part.name)
         if found:

@@ -89,7 +89,7 @@ for words in (["--parts", "nonsense"], ["--redo", "nonsense"], ["--build-dir", s
 
 out = scratch / "none"
 code, text, _ = check(["--build-dir", stand_ins("plain"), "--out", out])
-assert code == 77 and "no GPU" in text, (code, text)
+assert code == 77 and "NO GPU: nothing is proven" in text, (code, text)
 assert {name for name, status in statuses(out).items() if status == "passed"} == {"report"}, statuses(out)
 assert "nothing is proven" in (out / "report.md").read_text()
 
@@ -240,6 +240,8 @@ if build:
     pack = scratch / "pack"
     code, text, _ = check(["--pack", "--build-dir", build, "--pack-dir", pack], os.environ["PATH"])
     assert code == 0, text
+    libraries = {file.name.split(".so")[0] for file in (pack / "lib").iterdir()}
+    assert {"libtantu", "libtantu_core", "libfmt", "libbenchmark"} <= libraries and not {"libc", "libm", "libstdc++", "libgcc_s"} & libraries, libraries
     code, text, _ = check(["--rehearse", "--out", scratch / "packed"], script=pack / "scripts/gpu_check", TANTU_DATA_DIR="/nowhere")
     assert code == 0 and "pack of" in text and statuses(scratch / "packed") == want, (code, text)
     (pack / "bin/tutorial").write_text("other")
