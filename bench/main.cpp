@@ -133,6 +133,7 @@ std::vector<bench::Row> all_rows(const Run& run) {
   if (!run.device.is_cpu()) all = bench::gpu_rows(run.device);
   for (bench::Row& row : bench::pointwise_rows()) all.push_back(row);
   for (bench::Row& row : bench::rows()) all.push_back(row);
+  for (bench::Row& row : bench::kernel_rows()) all.push_back(row);
   if (run.options.planted) all.push_back(planted_row());
   return all;
 }

@@ -28,6 +28,8 @@ struct Row {
 
 std::vector<Row> rows();
 std::vector<Row> pointwise_rows();
+/// Kernels that no single operation runs alone: an optimiser's step, gradients.
+std::vector<Row> kernel_rows();
 /// What only a GPU has: ceilings (copies by the driver, across the bus), and products by library and dtype.
 std::vector<Row> gpu_rows(tantu::Device device);
 
@@ -39,8 +41,8 @@ std::string name_of(const Row& row, int64_t n, tantu::Device device);
 /// moves 512 MiB: many times its cache. A virtual one gets the smallest.
 std::vector<int64_t> sizes_on(const Row& row, tantu::Device device);
 
-/// The largest relative error of the row at its smallest size, on `device`, against the same call in float64 on the
-/// CPU; throws what the call throws.
+/// The largest error of the row at its smallest size, on `device`, against the same call in float64 on the CPU:
+/// relative to the element, or to the root mean square of all where that is larger. Throws what the call throws.
 double max_error(const Row& row, tantu::Device device);
 /// What `max_error` may be.
 double tolerance(const Row& row);

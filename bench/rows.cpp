@@ -68,8 +68,12 @@ void add_reductions(std::vector<Row>& all) {
       "sum_dim1", [](const Tensor& x) { return sum(x, 1); }, 4, 16));
   all.push_back(over_matrix(
       "mean", [](const Tensor& x) { return x.mean(1); }, 4, 4));
-  all.push_back(over_matrix(
-      "prod", [](const Tensor& x) { return prod(x, 1); }, 4, 64));
+  Row product_of_512 = over_matrix(
+      "prod", [](const Tensor& x) { return prod(x, 1); }, 4, 64);
+  product_of_512.inputs = [](int64_t n, const TensorOptions& o) {
+    return Tensors{rand({n / 512, 512}, o) * 0.02 + 0.99};  // products that neither vanish nor overflow
+  };
+  all.push_back(product_of_512);
   all.push_back(over_matrix(
       "max", [](const Tensor& x) { return x.max(1).first; }, 4));
   all.push_back(over_matrix(
@@ -105,6 +109,11 @@ void add_reductions(std::vector<Row>& all) {
       "softmax", [](const Tensor& x) { return x.softmax(1); }, 8, 4));
   all.push_back(over_matrix(
       "log_softmax", [](const Tensor& x) { return x.log_softmax(1); }, 8, 4));
+  Row long_rows = over_matrix(
+      "softmax_64Ki", [](const Tensor& x) { return x.softmax(1); }, 8, 4);
+  long_rows.sizes = {65536, int64_t{1} << 22};
+  long_rows.inputs = [](int64_t n, const TensorOptions& o) { return Tensors{randn({n / 65536, 65536}, o)}; };
+  all.push_back(long_rows);
   all.push_back(over_matrix(
       "sort", [](const Tensor& x) { return x.sort(1).first; }, 16));
   all.push_back(over_matrix(

@@ -1,6 +1,7 @@
 #include <tantu/bench/sampler.h>
 
 #include <tantu/core/gpu.h>
+#include <tantu/core/stream.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,6 +14,15 @@ using namespace tantu;
 
 double seconds_of(Device device, int64_t count, const std::function<void()>& call) {
   gpu::synchronize(device);
+  if (device.type() == DeviceType::CUDA) {
+    const Stream stream = gpu::current_stream(device);
+    Event start(true), end(true);
+    start.record(stream);
+    for (int64_t i = 0; i < count; ++i) call();
+    end.record(stream);
+    end.synchronize();
+    return start.elapsed_time(end) / 1e3;
+  }
   const auto start = std::chrono::steady_clock::now();
   for (int64_t i = 0; i < count; ++i) call();
   gpu::synchronize(device);

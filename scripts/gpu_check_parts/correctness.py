@@ -5,7 +5,7 @@ import re
 from . import place as places
 from .commands import Job, ended, run_one
 from .plan import FAILED, PARTIAL, PASSED, ROOT, SKIPPED, Stop
-from .probe import find_tool
+from .probe import find_tool, start_program
 from .record import by_code, together
 
 # What only the tree can answer: this test reads the build files.
@@ -31,6 +31,7 @@ def build(record):
         if not complete or items[0]["status"] != PASSED:
             return found, items[0]["status"] if items else PARTIAL
     record.place = places.Build(folder)
+    start_program(record)
     return found, PASSED
 
 
@@ -41,8 +42,8 @@ def tests(record):
                 Job("op table: add", [program("test_ops"), "-#", TABLE], {**table_env("vgpu:0"), "TANTU_TEST_ROW": "add"})]
     else:
         shares = min(2 * (os.cpu_count() or 1), 32)
-        jobs = [Job(name, [program(f"test_{name}"), *([NOT_IN_A_PACK] if name == "golden" else [])])
-                for name in ("gpu", "core", "kernels", "autograd", "golden")]
+        jobs = gpu_jobs(record) + [Job(name, [program(f"test_{name}"), *([NOT_IN_A_PACK] if name == "golden" else [])])
+                                   for name in ("core", "kernels", "autograd", "golden")]
         for devices in ("cuda:0,cpu", "vgpu:0"):  # silicon first: time may run out
             jobs += [Job(f"op table on {devices}, share {share} of {shares}", [program("test_ops"), "-#", TABLE],
                          {**table_env(devices), "TANTU_TEST_SHARE": f"{share}/{shares}"}) for share in range(shares)]
@@ -50,8 +51,19 @@ def tests(record):
     return items, together(items, complete)
 
 
+def gpu_jobs(record):
+    """The GPU tests, a process a source file: an error that a device does not recover from ends one of them only."""
+    program = record.place.program("test_gpu")
+    files = re.findall(r"\[#(\w+)\]", run_one([program, "-#", "--list-tags"], record.limit(10), record.environment()).output)
+    if not files:
+        return [Job("gpu", [program])]
+    return [Job(f"gpu: {name}", [program, "-#", f"[#{name}]"], {"TANTU_VGPU_DEVICES": 2 if name == "stream_test" else 1}) for name in files]
+
+
 def table_env(devices):
-    return {"TANTU_TEST_DEVICES": devices, "TANTU_TEST_SEEDS": 1, "TANTU_NUM_THREADS": 1}
+    """Fresh memory a result on the virtual GPU, full of NaN: what a kernel forgets to write is seen."""
+    memory = {"TANTU_ALLOC_CONF": "caching:off"} if devices.startswith("vgpu") else {}
+    return {"TANTU_TEST_DEVICES": devices, "TANTU_TEST_SEEDS": 1, "TANTU_NUM_THREADS": 1, **memory}
 
 
 def train(record):
@@ -91,7 +103,7 @@ def sanitize(record):
         raise Stop(SKIPPED, "compute-sanitizer looks at silicon only")
     if not path:
         raise Stop(SKIPPED, "compute-sanitizer is not on this machine")
-    trial = run_one([path, "--tool", "memcheck", record.place.program("test_gpu"), "-#", "[#device_test]"], 20, silicon_only(record))
+    trial = run_one([path, "--tool", "memcheck", record.place.program("test_gpu"), "-#", "[#device_test]"], record.limit(20), silicon_only(record))
     if refused(trial.output):
         raise Stop(SKIPPED, f"compute-sanitizer: {refused(trial.output)}")
     jobs = [Job(f"{tool} {tags}", [path, "--tool", tool, "--error-exitcode", 9, record.place.program("test_gpu"), "-#", tags], silicon_only(record),
@@ -111,7 +123,8 @@ def sanitize(record):
 
 
 def silicon_only(record):
-    return {**record.environment(), "TANTU_VGPU_DEVICES": 0}
+    """For the sanitizer: no virtual GPU, and no cached memory, so that every block ends where its tensor does."""
+    return {**record.environment(), "TANTU_VGPU_DEVICES": 0, "TANTU_ALLOC_CONF": "caching:off"}
 
 
 def refused(output):

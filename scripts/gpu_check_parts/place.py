@@ -33,7 +33,7 @@ def sha256(path):
 def cuda_folders():
     """Folders of this machine that hold cuBLAS: the toolkit's, or those of Python packages."""
     found = []
-    places = [pathlib.Path("/usr/local/cuda/lib64"), *sorted(pathlib.Path("/usr/local").glob("cuda-*/lib64"))]
+    places = [pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "lib64", *sorted(pathlib.Path("/usr/local").glob("cuda-*/lib64"))]
     for base in [pathlib.Path(entry) for entry in sys.path if entry] + python_folders():
         places += sorted(base.glob("nvidia/*/lib"))
     for place in places:

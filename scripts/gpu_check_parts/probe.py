@@ -14,8 +14,9 @@ VERSIONS = {"nvcc": ["--version"], "compute-sanitizer": ["--version"], "ncu": ["
 
 
 def find_tool(name):
-    """A tool on the path or in the toolkit's folder."""
-    return shutil.which(name) or shutil.which(name, path="/usr/local/cuda/bin:/usr/local/cuda/compute-sanitizer")
+    """A tool on the path or in the toolkit's folder (CUDA_HOME)."""
+    toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    return shutil.which(name) or shutil.which(name, path=f"{toolkit}/bin:{toolkit}/compute-sanitizer:/usr/local/nvidia/bin")
 
 
 def ask_tools(record):

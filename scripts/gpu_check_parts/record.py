@@ -56,6 +56,10 @@ class Record:
     def time_left(self):
         return self.options.deadline - plan.RESERVE - (time.monotonic() - self.started)
 
+    def limit(self, seconds):
+        """At most so long, and not past the end of the part."""
+        return max(0.0, min(seconds, self.until - time.monotonic()))
+
     def environment(self):
         words = self.place.environment() if self.place else {}
         return {**words, "TANTU_VGPU_DEVICES": 1, "TANTU_QUIET": 1}

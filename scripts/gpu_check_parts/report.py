@@ -54,6 +54,8 @@ def failures(results):
 
 
 def targets_table(results):
+    if results["rehearsal"]:
+        return ["## Targets", "", "Emulation is not graded.", ""]
     rows = all_rows(results)
     lines = ["## Targets", "", "| family | row | against | pass | goal | stretch | measured | |", "|---|---|---|---:|---:|---:|---:|---|"]
     for target in speed.targets():
@@ -102,7 +104,7 @@ def markdown(results):
              f"device {results['device']}", "", *parts_table(results), ""]
     body = failures(results)
     noise = speed.noise(results["rows"].get("ceilings", []))
-    if noise is not None:
+    if noise is not None and not results["rehearsal"]:
         verdict = "" if noise <= speed.NOISE else f": **NOISY** (at most {speed.NOISE:.0%}): compare nothing with this run"
         body += ["## Noise", "", f"The copy against itself differs by {noise:.2%}{verdict}.", ""]
     if results["rows"]:
@@ -155,7 +157,7 @@ def write(results, out):
 
 def verdict(results):
     """The end of the standard output: at most 60 lines."""
-    lines = ["", "NOT HARDWARE (rehearsal)"] if results["rehearsal"] else [""]
+    lines = ["", "NOT HARDWARE (rehearsal)"] if results["rehearsal"] else ["", "NO GPU: nothing is proven"] if results["no_gpu"] else [""]
     for part in plan.PARTS:
         found = results["parts"].get(part.name)
         if found:

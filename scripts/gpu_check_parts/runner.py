@@ -79,7 +79,7 @@ def take(record, part):
     items = []
     try:
         if part.needs_gpu:
-            must_have_gpu(record)
+            must_have_gpu(record, part)
         budget = min(part.budget, record.time_left())
         if budget < 1:
             raise Stop(PARTIAL, "no time was left")
@@ -103,11 +103,13 @@ def take(record, part):
     report.write(results_of(record), record.out)  # even a KILL later on leaves it
 
 
-def must_have_gpu(record):
+def must_have_gpu(record, part):
     if record.no_gpu:
         raise Stop(SKIPPED, record.no_gpu)
     if record.parts.get("probe", {}).get("status") == FAILED:
         raise Stop(SKIPPED, "the probe failed")
+    if not record.place and part.name != "build":
+        raise Stop(SKIPPED, "there is nothing to run: it was not built")
 
 
 def told(items, status):

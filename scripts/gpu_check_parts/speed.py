@@ -77,7 +77,7 @@ def grade(target, rows):
     """(value or None, word) of a target: against the copy of the same run, or against another row at the same size. Of
     several sizes the largest counts."""
     name, against = target["row"], target["against"]
-    if name == "-":
+    if name == "-":  # no row yet
         return None, f"not measured: needs {target['note']}"
     mine = [row for row in rows if row["name"].startswith(name + "/") and row["status"] == "ok"]
     if not mine:

@@ -17,14 +17,14 @@ script = root / "scripts/gpu_check"
 PROGRAMS = [*[f"tests/test_{name}" for name in ("core", "kernels", "autograd", "golden", "gpu", "ops")], "bench/tantu-bench", "examples/tutorial",
             "examples/fashion_mnist"]
 ALLOWED = ("--query-gpu=", "--format=csv")  # all that nvidia-smi may be asked
-QUIET_PATH = "/usr/bin:/bin"  # without the toolkit's folder: no sanitizer, no nvcc
+QUIET_PATH = "/usr/bin:/bin"  # with CUDA_HOME nowhere: no sanitizer, no nvcc
 
 
 def check(words, path=QUIET_PATH, script=script, **more):
     """(exit code, output, seconds) of gpu_check."""
     start = time.monotonic()
     done = subprocess.run([sys.executable, str(script), *[str(word) for word in words]], capture_output=True, text=True,
-                          env={**os.environ, "PATH": path, **more}, timeout=300)
+                          env={**os.environ, "PATH": path, "CUDA_HOME": "/nowhere", **more}, timeout=300)
     return done.returncode, done.stdout + done.stderr, time.monotonic() - start
 
 
@@ -57,6 +57,7 @@ def stand_ins(name, **changes):
     folder = scratch / name
     for path in PROGRAMS:
         program(folder / path, "echo 'All tests passed'\n")
+    program(folder / "tests/test_gpu", "[ \"$2\" = --list-tags ] && echo '  4  [#copy_test]' && echo '  1  [#stream_test]'; echo 'All tests passed'\n")
     program(folder / "bench/tantu-bench", BENCH)
     program(folder / "examples/tutorial", f"cat {root}/examples/tutorial.expected\n")
     program(folder / "examples/fashion_mnist", "echo 'test accuracy: 80.00 % after'\n")
@@ -88,7 +89,7 @@ for words in (["--parts", "nonsense"], ["--redo", "nonsense"], ["--build-dir", s
 
 out = scratch / "none"
 code, text, _ = check(["--build-dir", stand_ins("plain"), "--out", out])
-assert code == 77 and "no GPU" in text, (code, text)
+assert code == 77 and "NO GPU: nothing is proven" in text, (code, text)
 assert {name for name, status in statuses(out).items() if status == "passed"} == {"report"}, statuses(out)
 assert "nothing is proven" in (out / "report.md").read_text()
 
@@ -131,13 +132,38 @@ assert "<failure" in (out / "junit.xml").read_text()
 code, text, _ = check(["--build-dir", folder, "--out", out, "--parts", "tests"], path)
 assert code == 1, "what failed is run again and fails again"
 items = {item["name"]: item for item in json.loads((out / "results.json").read_text())["parts"]["tests"]["items"]}
-assert items["gpu"].get("reused") and not items["core"].get("reused"), items
+assert items["gpu: copy_test"].get("reused") and not items["core"].get("reused"), items
+
+# ---- nothing to run, and nothing to build with
+
+out = scratch / "unbuilt"
+code, text, _ = check(["--pack-dir", scratch / "absent", "--out", out], path)
+found = statuses(out)
+assert code == 1 and found["build"] == "FAILED" and found["tests"] == found["train"] == "SKIPPED", (code, found, text)
+assert "no nvcc to build with" in text, text
+
+# ---- the sanitizer: what it finds, what it does not, and where it refuses
+
+for name, says, want in (("clean", "========= ERROR SUMMARY: 0 errors", "passed"), ("found", "========= ERROR SUMMARY: 2 errors", "FAILED"),
+                         ("mute", "nothing", "FAILED"), ("refused", "========= Error: Device not supported", "SKIPPED")):
+    tool = scratch / f"sanitizer_{name}"
+    program(tool / "compute-sanitizer", f"echo '{says}'\n")
+    code, text, _ = check(["--build-dir", stand_ins("plain"), "--out", scratch / name, "--parts", "sanitize"], f"{tool}:{path}")
+    assert statuses(scratch / name)["sanitize"] == want and code == (1 if want == "FAILED" else 0), (name, code, text)
+
+# ---- a driver that lists a GPU which our program can't use: a failure, no skip
+
+out = scratch / "unusable"
+folder = stand_ins("unusable")
+program(folder / "bench/tantu-bench", "echo 'SKIPPED: the driver is too old'; exit 77\n")
+code, text, _ = check(["--build-dir", folder, "--out", out], path)
+assert code == 1 and statuses(out)["probe"] == "FAILED" and statuses(out)["tests"] == "SKIPPED" and "too old" in text, (code, text)
 
 # ---- a program that hangs and ignores TERM is ended, with what it started, and no one else
 
 out = scratch / "hanging"
 bystander = subprocess.Popen(["sleep", "120"])
-folder = stand_ins("hanging", tests__test_gpu=f"trap '' TERM\nsh -c 'trap \"\" TERM; while :; do sleep 1; done' & echo $! >{scratch}/grandchild\nwhile :; do sleep 1; done\n")
+folder = stand_ins("hanging", tests__test_gpu=f"[ \"$2\" = --list-tags ] && exit 0\ntrap '' TERM\nsh -c 'trap \"\" TERM; while :; do sleep 1; done' & echo $! >{scratch}/grandchild\nwhile :; do sleep 1; done\n")
 code, text, seconds = check(["--build-dir", folder, "--out", out, "--deadline", "14", "--parts", "tests"], path)
 assert code == 0 and statuses(out)["tests"] == "PARTIAL" and "resume with" in text, (code, text, statuses(out))
 assert seconds < 16, seconds
@@ -152,7 +178,7 @@ assert not pathlib.Path(out / "work").exists()
 # ---- interrupted: the report is there all the same
 
 out = scratch / "interrupted"
-process = subprocess.Popen([sys.executable, str(script), "--build-dir", str(folder), "--out", str(out)], env={**os.environ, "PATH": path},
+process = subprocess.Popen([sys.executable, str(script), "--build-dir", str(folder), "--out", str(out)], env={**os.environ, "PATH": path, "CUDA_HOME": "/nowhere"},
                            stdout=subprocess.PIPE, text=True)
 while process.poll() is None and not (out / "results.json").exists():
     time.sleep(0.05)
@@ -206,6 +232,7 @@ if build:
     want = {**{name: "passed" for name in ("probe", "tests", "ceilings", "bench_mem", "bench_gemm", "train", "report")}, "sanitize": "SKIPPED"}
     assert statuses(out) == want, (statuses(out), text)
     report = (out / "report.md").read_text()
+    assert "Emulation is not graded" in report and "MISSED" not in report, report
     assert "NOT HARDWARE" in report and "/vgpu/emulation" in report and "For docs/hardware.md" not in report, report
     code, text, again = check(["--rehearse", "--build-dir", build, "--out", out])
     assert code == 0 and reused(out) == {"tests", "ceilings", "bench_mem", "bench_gemm", "train"}, (text, reused(out))
@@ -213,6 +240,8 @@ if build:
     pack = scratch / "pack"
     code, text, _ = check(["--pack", "--build-dir", build, "--pack-dir", pack], os.environ["PATH"])
     assert code == 0, text
+    libraries = {file.name.split(".so")[0] for file in (pack / "lib").iterdir()}
+    assert {"libtantu", "libtantu_core", "libfmt", "libbenchmark"} <= libraries and not {"libc", "libm", "libstdc++", "libgcc_s"} & libraries, libraries
     code, text, _ = check(["--rehearse", "--out", scratch / "packed"], script=pack / "scripts/gpu_check", TANTU_DATA_DIR="/nowhere")
     assert code == 0 and "pack of" in text and statuses(scratch / "packed") == want, (code, text)
     (pack / "bin/tutorial").write_text("other")
