@@ -183,8 +183,8 @@ void add_products(std::vector<Row>& all) {
       [](int64_t n) { return d(n) * d(n); }, {256, 2048}));
   all.push_back(product(
       "cross",
-      [](int64_t n, DType t) {
-        return Tensors{normal_of({n, 3}, t), normal_of({n, 3}, t)};
+      [](int64_t n, const TensorOptions& o) {
+        return Tensors{randn({n, 3}, o), randn({n, 3}, o)};
       },
       [](const Tensors& t) { return cross(t[0], t[1]); }, [](int64_t n) { return 36.0 * d(n); },
       [](int64_t n) { return 9.0 * d(n); }, {4096, int64_t{1} << 20}));
