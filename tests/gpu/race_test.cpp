@@ -207,9 +207,10 @@ std::vector<Work> element_work() {
                    for (int64_t n : {0, 1, 300, 70000}) p.push_back(numbers({n}, d).requires_grad_());
                    p.push_back(numbers({20, 30}, d).t().requires_grad_());
                    for (Tensor& x : p) x.set_grad(numbers(x.sizes(), d));
+                   const Tensor norm = optim::clip_grad_norm_(p, 5.0);
                    optim::Adam(p, {.weight_decay = 0.1}).step();
                    optim::SGD(p, {.lr = 0.1, .momentum = 0.9}).step();
-                   TensorList y;
+                   TensorList y{norm};
                    for (const Tensor& x : p) y.push_back(x.detach());
                    return y;
                  }});

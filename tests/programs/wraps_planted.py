@@ -17,8 +17,8 @@ PLANTED = [("layer_norm.cu", "layer_norm.cu", "r * n, packs}, n, centered, share
            ("reduce_gpu.cuh", "sum.cu", "reduce_piece(op, x, s, from, begin", "reduce_piece(op, x, s, from & 0x7fffffff, begin", "pitfall 1: rows*"),
            ("index.cu", "index.cu", "const T* from = x + (place +", "const T* from = x + static_cast<unsigned>(place & 0x7fffffff) + (0 +",
             "pitfall 3*"),
-           ("optim.cu", "optim.cu", "const int64_t start = (static_cast<int64_t>(blockIdx.x) - t.first_chunk) * kChunk;",
-            "const int64_t start = static_cast<unsigned>((static_cast<int64_t>(blockIdx.x) - t.first_chunk) * kChunk);", "pitfall 4*"),
+           ("multi_tensor.cuh", "optim.cu", "const int64_t start = (static_cast<int64_t>(blockIdx.x) - t.first_chunk) * kTensorChunk;",
+            "const int64_t start = static_cast<unsigned>((static_cast<int64_t>(blockIdx.x) - t.first_chunk) * kTensorChunk);", "pitfall 4*"),
            ("copy_cast.cuh", "copy.cu", "for (int64_t i = thread_number(); i < n; i += thread_count()) {",
             "for (int i = static_cast<int>(thread_number()); i < n; i += static_cast<int>(thread_count())) {", "pitfall 1: elements*")]
 
@@ -32,7 +32,7 @@ def main():
         with tempfile.TemporaryDirectory() as temporary:
             library_with(root, build, name, text.replace(old, new, 1), source, pathlib.Path(temporary))
             environment = dict(os.environ, LD_LIBRARY_PATH=temporary, TANTU_VGPU_DEVICES="1", TANTU_VGPU_MEMORY="512G",
-                               TANTU_VGPU_POISON="0", TANTU_VGPU_GUARD="0")
+                               TANTU_VGPU_POISON="0", TANTU_VGPU_GUARD="0", TANTU_ALLOC_CONF="caching:off")
             result = subprocess.run([str(build / "tests/test_limits"), test], env=environment, capture_output=True, text=True, timeout=300)
         caught = result.returncode == 1
         missed += not caught
