@@ -16,6 +16,8 @@ namespace tantu {
 namespace {
 
 constexpr int kThreads = 256;
+template <class T>
+constexpr int kPacks = sizeof(T) == 8 ? 2 : 4;  // that a thread loads before it computes
 
 struct Draw {
   uint64_t seed, offset;
@@ -34,13 +36,22 @@ struct Draw {
 
 template <class T, class C>
 __global__ void __launch_bounds__(kThreads) dropout_packs_kernel(const T* x, T* y, int64_t packs, Draw draw, C kept) {
-  for (int64_t q = thread_number(); q < packs; q += thread_count()) {
-    Pack<T, 4> pack = reinterpret_cast<const Pack<T, 4>*>(x)[q];
-    C s[4];
-    draw.scales(q, kept, s);
+  constexpr int kAtOnce = kPacks<T>;
+  const int64_t stride = thread_count();
+  for (int64_t q = thread_number(); q < packs; q += kAtOnce * stride) {
+    Pack<T, 4> some[kAtOnce];
 #pragma unroll
-    for (int k = 0; k < 4; ++k) pack.v[k] = value_from<T>(value_as<C>(pack.v[k]) * s[k]);
-    reinterpret_cast<Pack<T, 4>*>(y)[q] = pack;
+    for (int m = 0; m < kAtOnce; ++m)
+      if (q + m * stride < packs) some[m] = reinterpret_cast<const Pack<T, 4>*>(x)[q + m * stride];
+#pragma unroll
+    for (int m = 0; m < kAtOnce; ++m) {
+      if (q + m * stride >= packs) break;
+      C s[4];
+      draw.scales(q + m * stride, kept, s);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) some[m].v[k] = value_from<T>(value_as<C>(some[m].v[k]) * s[k]);
+      reinterpret_cast<Pack<T, 4>*>(y)[q + m * stride] = some[m];
+    }
   }
 }
 
@@ -65,8 +76,9 @@ void run(GpuContext& ctx, const ConstView& x, const View& y, Draw draw, C kept) 
   const bool packs = x.contiguous() && y.contiguous() && is_aligned(x.data, bytes) && is_aligned(y.data, bytes);
   const int64_t whole = packs ? n / 4 : 0, all = (n + 3) / 4;
   if (whole)
-    launch(ctx, "dropout_packs_kernel", dropout_packs_kernel<T, C>, blocks_for(whole, kThreads),
-           threads_for(whole, kThreads), 0, x.as<T>(), y.as<T>(), whole, draw, kept);
+    launch(ctx, "dropout_packs_kernel", dropout_packs_kernel<T, C>,
+           blocks_for((whole + kPacks<T> - 1) / kPacks<T>, kThreads), threads_for(whole, kThreads), 0, x.as<T>(),
+           y.as<T>(), whole, draw, kept);
   if (whole == all) return;
   const ConstView views[] = {y, x};
   launch(ctx, "dropout_strided_kernel", dropout_strided_kernel<C>, blocks_for(all - whole, kThreads),

@@ -14,6 +14,8 @@ namespace tantu {
 
 namespace {
 
+constexpr int kAtOnce = 4;  // words that a thread loads before it computes
+
 template <DType D, class Op>
 __global__ void __launch_bounds__(kTensorThreads)
     norm_chunks_kernel(const __grid_constant__ TensorBatch<1> batch, Op norm, typename Op::Acc* partials) {
@@ -21,12 +23,20 @@ __global__ void __launch_bounds__(kTensorThreads)
   const TensorPart<1> part = my_part(batch);
   const char* x = part.tensor.data[0];
   typename Op::Acc acc = norm.identity();
-  for (int64_t w = threadIdx.x; w < part.words; w += kTensorThreads) {
-    const auto word = reinterpret_cast<const Word<Stored<D>>*>(x)[part.start / kWord + w];
-    Compute<D> values[kWord];
+  const auto* words = reinterpret_cast<const Word<Stored<D>>*>(x) + part.start / kWord;
+  for (int64_t w = threadIdx.x; w < part.words; w += kAtOnce * kTensorThreads) {
+    Word<Stored<D>> some[kAtOnce];
 #pragma unroll
-    for (int e = 0; e < kWord; ++e) values[e] = load_as<Compute<D>>(reinterpret_cast<const char*>(word.of), D, e);
-    norm.template add_all<kWord>(acc, values, 0, 0);
+    for (int m = 0; m < kAtOnce; ++m)
+      if (w + m * kTensorThreads < part.words) some[m] = words[w + m * kTensorThreads];
+#pragma unroll
+    for (int m = 0; m < kAtOnce; ++m) {
+      if (w + m * kTensorThreads >= part.words) break;
+      Compute<D> values[kWord];
+#pragma unroll
+      for (int e = 0; e < kWord; ++e) values[e] = load_as<Compute<D>>(reinterpret_cast<const char*>(some[m].of), D, e);
+      norm.template add_all<kWord>(acc, values, 0, 0);
+    }
   }
   for (int64_t i = part.start + part.words * kWord + threadIdx.x; i < part.end; i += kTensorThreads)
     norm.add(acc, load_as<Compute<D>>(x, D, i), 0);
@@ -54,15 +64,22 @@ __global__ void __launch_bounds__(kTensorThreads)
   const A f = load_as<A>(factor, factor_dtype, 0);
   const TensorPart<1> part = my_part(batch);
   char* x = part.tensor.data[0];
-  for (int64_t w = threadIdx.x; w < part.words; w += kTensorThreads) {
-    auto* place = reinterpret_cast<Word<Stored<D>>*>(x) + (part.start / kWord + w);
-    Word<Stored<D>> word = *place;
+  auto* words = reinterpret_cast<Word<Stored<D>>*>(x) + part.start / kWord;
+  for (int64_t w = threadIdx.x; w < part.words; w += kAtOnce * kTensorThreads) {
+    Word<Stored<D>> some[kAtOnce];
 #pragma unroll
-    for (int e = 0; e < kWord; ++e) {
-      const A v = load_as<A>(reinterpret_cast<const char*>(word.of), D, e);
-      store_as<A>(reinterpret_cast<char*>(word.of), D, e, v * f);
+    for (int m = 0; m < kAtOnce; ++m)
+      if (w + m * kTensorThreads < part.words) some[m] = words[w + m * kTensorThreads];
+#pragma unroll
+    for (int m = 0; m < kAtOnce; ++m) {
+      if (w + m * kTensorThreads >= part.words) break;
+#pragma unroll
+      for (int e = 0; e < kWord; ++e) {
+        const A v = load_as<A>(reinterpret_cast<const char*>(some[m].of), D, e);
+        store_as<A>(reinterpret_cast<char*>(some[m].of), D, e, v * f);
+      }
+      words[w + m * kTensorThreads] = some[m];
     }
-    *place = word;
   }
   for (int64_t i = part.start + part.words * kWord + threadIdx.x; i < part.end; i += kTensorThreads)
     store_as<A>(x, D, i, load_as<A>(x, D, i) * f);

@@ -60,7 +60,8 @@ struct Numbers {
   unsigned set = 0;  ///< bit k: input k is one
   C values[N] = {};
 
-  __device__ __forceinline__ bool has(int k) const { return set >> k & 1u; }
+  /// A row of one operand has a tensor there.
+  __device__ __forceinline__ bool has(int k) const { return N > 1 && (set >> k & 1u); }
 };
 
 template <Row row, int which, class C>

@@ -260,8 +260,13 @@ void fuzz(uint64_t seed, int operations) {
 
 TEST_CASE("random operations keep every invariant") {
   const char* more = std::getenv("TANTU_FUZZ_SEED");
-  for (uint64_t seed = 1; seed <= 4; ++seed) fuzz(seed, 50000);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr int operations = 5000;
+#else
+  constexpr int operations = 50000;
+#endif
+  for (uint64_t seed = 1; seed <= 4; ++seed) fuzz(seed, operations);
   const uint64_t fresh = more ? std::strtoull(more, nullptr, 10) : std::random_device{}();
   std::printf("fresh seed %llu (TANTU_FUZZ_SEED repeats it)\n", static_cast<unsigned long long>(fresh));
-  fuzz(fresh, 50000);
+  fuzz(fresh, operations);
 }
