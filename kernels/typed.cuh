@@ -70,15 +70,26 @@ __device__ __forceinline__ double log_of(double v) {
   return log(v);
 }
 
-/// Host: calls f.template operator()<T>() with the stored type of a floating dtype.
+/// What a floating dtype is stored as.
+template <DType D>
+using Stored = std::conditional_t<
+    D == kFloat64, double,
+    std::conditional_t<D == kFloat32, float, std::conditional_t<D == kFloat16, __half, __nv_bfloat16>>>;
+
+/// Host: calls f.template operator()<D>() with the floating dtype t as a constant.
+template <class F>
+void visit_typed(DType t, F&& f) {
+  switch (t) {
+    case DType::Float16: return f.template operator()<DType::Float16>();
+    case DType::BFloat16: return f.template operator()<DType::BFloat16>();
+    case DType::Float64: return f.template operator()<DType::Float64>();
+    default: return f.template operator()<DType::Float32>();
+  }
+}
+/// Host: the same with the type it is stored as.
 template <class F>
 void visit_stored(DType dtype, F&& f) {
-  switch (dtype) {
-    case DType::Float16: return f.template operator()<__half>();
-    case DType::BFloat16: return f.template operator()<__nv_bfloat16>();
-    case DType::Float64: return f.template operator()<double>();
-    default: return f.template operator()<float>();
-  }
+  visit_typed(dtype, [&]<DType D>() { f.template operator()<Stored<D>>(); });
 }
 
 }  // namespace

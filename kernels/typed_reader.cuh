@@ -10,11 +10,6 @@ namespace tantu {
 namespace {
 
 template <DType D>
-using Stored = std::conditional_t<
-    D == kFloat64, double,
-    std::conditional_t<D == kFloat32, float, std::conditional_t<D == kFloat16, __half, __nv_bfloat16>>>;
-
-template <DType D>
 using Compute = compute_t<Stored<D>>;
 
 /// One contiguous operand; may be absent.
@@ -67,15 +62,6 @@ __device__ __forceinline__ void each(int64_t n, bool packs, F f) {
       f(i, std::integral_constant<int, kPack>());
   else
     for (int64_t i = Group::lane(); i < n; i += Group::kThreads) f(i, std::integral_constant<int, 1>());
-}
-
-/// Calls f.operator()<D>() with the floating dtype t.
-template <class F>
-void visit_typed(DType t, F&& f) {
-  if (t == kFloat64) f.template operator()<DType::Float64>();
-  else if (t == kFloat16) f.template operator()<DType::Float16>();
-  else if (t == kBFloat16) f.template operator()<DType::BFloat16>();
-  else f.template operator()<DType::Float32>();
 }
 
 }  // namespace
