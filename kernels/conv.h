@@ -19,8 +19,8 @@ struct ConvRule {
 /// where x is 0 outside of its plane; the gradients of x and w are the same sum over the other indices. As a transposed
 /// convolution the gradient of x has a bias too, (C). A bias may be without data. One floating dtype, all contiguous.
 /// Half types compute in float32 and round once. Sums have an order of their own (deterministic, whatever the threads).
-/// The caller has checked the shapes. A sum without a term is 0. None synchronizes. On a GPU 1x1 filters of one group are a
-/// matrix product, under `set_matmul_backend` and `set_float32_matmul_precision` as such.
+/// The caller has checked the shapes. A sum without a term is 0. None synchronizes. On a GPU 1x1 filters of one group
+/// are a matrix product, under `set_matmul_backend` and `set_float32_matmul_precision` as such.
 TANTU_KERNEL(conv_forward, ConstView x, ConstView w, ConstView bias, View y, const ConvRule& rule);
 TANTU_KERNEL(conv_backward_input, ConstView g, ConstView w, ConstView bias, View dx, const ConvRule& rule);
 TANTU_KERNEL(conv_backward_weight, ConstView g, ConstView x, View dw, const ConvRule& rule);
