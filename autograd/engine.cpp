@@ -1,4 +1,5 @@
 #include <tantu/autograd/autograd.h>
+#include <tantu/autograd/backward_streams.h>
 
 #include <tantu/autograd/gradient_sum.h>
 #include <tantu/autograd/ops.h>
@@ -171,6 +172,7 @@ class Engine {
     if (!task.runs) return;
     TensorList results;
     if (any) {
+      streams_.enter(node->streams);
       SiteOverride site(node->site);
       tape::PrunedEdges pruned(node.get(), capturing_ ? unwanted(task, *node) : 0);
       results = node->apply(grads);
@@ -299,6 +301,7 @@ class Engine {
   std::vector<GradientSum> sums_;
   std::vector<Leaf> leaves_;
   std::vector<Capture> captures_;
+  BackwardStreams streams_;
   std::vector<Seed> seeds_;
 };
 

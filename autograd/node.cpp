@@ -102,7 +102,7 @@ void Saved::release() {
   maker_ = nullptr;
 }
 
-Node::Node(const char* node_name) : name(node_name), site(SiteScope::current()) {}
+Node::Node(const char* node_name) : name(node_name), site(SiteScope::current()), streams(gpu::chosen_streams()) {}
 
 Node::~Node() = default;
 

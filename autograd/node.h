@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tantu/core/current.h>
 #include <tantu/core/tensor.h>
 
 #include <functional>
@@ -102,8 +103,9 @@ class Node : public RefCounted {
   void number();
 
   const char* name;
-  uint64_t sequence = 0;  ///< grows with every node of the process: consumers have larger numbers than producers
-  Site site;              ///< the line of the forward call
+  uint64_t sequence = 0;       ///< grows with every node of the process: consumers have larger numbers than producers
+  Site site;                   ///< the line of the forward call
+  gpu::ChosenStreams streams;  ///< what the forward call ran on
   std::vector<Edge> edges;
   std::vector<OutputInfo> outputs;
   std::vector<Saved> saved_tensors;

@@ -25,6 +25,9 @@ class TANTU_API Allocator {
   /// Takes back a block of `allocate(bytes)`. Never throws.
   virtual void deallocate(void* block, int64_t bytes) noexcept = 0;
 
+  /// The block is used by work that `stream` (a handle of its device) holds now or gets before the block is freed:
+  /// freed, it waits for that work.
+  virtual void record_stream(const void*, void*) {}
   virtual MemoryStats stats() const { return {}; }
   /// Starts `max_allocated` anew at what is allocated now.
   virtual void reset_peak() {}

@@ -2,8 +2,11 @@
 
 #include <tantu/core/backend.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
+#include <utility>
 
 namespace tantu {
 
@@ -14,14 +17,29 @@ struct Current {
   std::array<int, 3> index{};
   std::optional<Device> chosen;
   std::map<std::pair<DeviceType, int>, Stream> streams;
+  gpu::ChosenStreams chosen_streams;  // the same, to be kept by others
+};
+
+thread_local constinit void* t_handles[2][kMostDevices] = {};
+thread_local constinit Current* t_current = nullptr;
+thread_local constinit bool t_over = false;
+
+// A thread's end lets go of its streams; what still runs then, destructors of static objects for example, goes to the
+// default streams.
+struct End {
+  ~End() {
+    t_over = true;
+    for (auto& handles : t_handles) std::fill(std::begin(handles), std::end(handles), nullptr);
+    delete std::exchange(t_current, nullptr);
+  }
 };
 
 Current& mine() {
-  static thread_local Current current;
-  return current;
+  if (t_current) return *t_current;
+  t_current = new Current;  // after the end: for ever
+  if (!t_over) static thread_local const End end;
+  return *t_current;
 }
-
-thread_local constinit void* t_handles[2][kMostDevices] = {};
 
 void*& handle_of(Device device) {
   return t_handles[device.type() == DeviceType::CUDA ? 0 : 1][device.index()];
@@ -43,7 +61,8 @@ namespace gpu {
 void set_device(Device device, Site at) {
   const SiteScope scope(at);
   if (!device.is_cpu()) checked_backend("set_device", device);
-  restore(device, device);
+  else TANTU_CHECK(device.index() == 0, DeviceError, "set_device: there is no cpu:{}{}", device.index(), called_at());
+  restore(device, device.is_cpu() ? mine().chosen : device);
 }
 
 Device current_device(DeviceType type) {
@@ -51,7 +70,10 @@ Device current_device(DeviceType type) {
 }
 
 Device current_device() {
-  return mine().chosen ? *mine().chosen : default_device();
+  if (mine().chosen) return *mine().chosen;
+  for (const DeviceType type : {DeviceType::CUDA, DeviceType::VGPU})
+    if (device_count(type) > 0) return current_device(type);
+  return kCPU;
 }
 
 void* current_stream_handle(Device device) {
@@ -69,6 +91,15 @@ void set_stream(const Stream& stream) {
   if (stream.handle()) mine().streams.insert_or_assign(key(device), stream);
   else mine().streams.erase(key(device));
   handle_of(device) = stream.handle();
+  mine().chosen_streams.reset();
+  if (mine().streams.empty()) return;
+  std::vector<Stream> all;
+  for (const auto& [place, chosen] : mine().streams) all.push_back(chosen);
+  mine().chosen_streams = std::make_shared<const std::vector<Stream>>(std::move(all));
+}
+
+ChosenStreams chosen_streams() {
+  return t_current ? t_current->chosen_streams : nullptr;
 }
 
 }  // namespace gpu

@@ -2,7 +2,9 @@
 
 #include <tantu/core/stream.h>
 
+#include <memory>
 #include <optional>
+#include <vector>
 
 /// What a thread works on: of each type of device the current one, and of each GPU the current stream. Every thread
 /// starts with device 0 and the default streams.
@@ -14,13 +16,17 @@ namespace gpu {
 void set_device(Device device, Site at = Site::here());
 /// The current device of a type.
 TANTU_API Device current_device(DeviceType type);
-/// The GPU that this thread chose last with a guard or `set_device`; `default_device()` if it chose none.
+/// The GPU that this thread chose last with a guard or `set_device`; if it chose none, the current one of silicon, else
+/// of the virtual ones, else the CPU.
 TANTU_API Device current_device();
 
 /// The stream that operations on the device go to.
 Stream current_stream(Device device);
 /// Makes a stream its device's current one on this thread. The device itself does not become current.
 void set_stream(const Stream& stream);
+/// The streams that this thread has chosen, one for each device that is not on its default one; null if there are none.
+using ChosenStreams = std::shared_ptr<const std::vector<Stream>>;
+TANTU_API ChosenStreams chosen_streams();
 /// `current_stream(device).handle()`, quickly.
 TANTU_API void* current_stream_handle(Device device);
 

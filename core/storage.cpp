@@ -14,6 +14,10 @@ Storage::Storage(const char* op, int64_t bytes, Device device)
 Storage::Storage(void* data, int64_t bytes, Device device, void (*deleter)(void*), void* context)
     : data_(data), bytes_(bytes), device_(device), deleter_(deleter), context_(context) {}
 
+void Storage::record_stream(void* stream) const {
+  if (allocator_ && data_) allocator_->record_stream(data_, stream);
+}
+
 Storage::~Storage() {
   if (trace::enabled() && allocator_) trace::record({trace::Kind::Free, "", device_, bytes_, data_});
   if (allocator_) allocator_->deallocate(data_, bytes_);

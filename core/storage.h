@@ -20,6 +20,9 @@ class Storage : public RefCounted {
   int64_t bytes() const { return bytes_; }
   Device device() const { return device_; }
 
+  /// `allocator.record_stream` of the block; nothing where the memory is somebody else's.
+  void record_stream(void* stream) const;
+
   /// Grows by one with every in-place write through any view.
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }

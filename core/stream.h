@@ -19,6 +19,8 @@ class TANTU_API Stream {
  public:
   /// A new stream. Lower numbers of `priority` are more urgent; they are cut to what the device has (0 and below).
   explicit Stream(Device device, int priority = 0, Site at = Site::here());
+  Stream(const Stream&) = default;  // no move: a handle always means a stream
+  Stream& operator=(const Stream&) = default;
   /// The stream that work goes to unless another is chosen.
   static Stream default_stream(Device device);
 

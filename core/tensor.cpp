@@ -1,5 +1,7 @@
 #include <tantu/core/tensor.h>
 
+#include <tantu/core/stream.h>
+
 namespace tantu {
 
 AutogradMeta::~AutogradMeta() = default;
@@ -26,6 +28,12 @@ View Tensor::out() {
   v.sizes = sizes();
   v.strides = strides();
   return v;
+}
+
+void Tensor::record_stream(const Stream& stream) const {
+  TANTU_CHECK(stream.device() == device(), DeviceError, "record_stream: a tensor of {} and a stream of {}", device(),
+              stream.device());
+  impl().storage->record_stream(stream.handle());
 }
 
 ConstView Tensor::in() const {

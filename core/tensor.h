@@ -19,6 +19,7 @@ namespace tantu {
 class Tensor;
 class Operand;
 class Index;
+class Stream;
 
 /// The tape's note on a tensor; what is in it is the business of autograd/.
 struct TANTU_API AutogradMeta {
@@ -106,6 +107,10 @@ class Tensor {
     return static_cast<T*>(raw());
   }
   void* data_ptr() const { return raw(); }
+  /// Work of `stream`, put in before this tensor's memory is freed, uses the memory: it is not given to others before
+  /// that work is done. Needed where a tensor made on one stream is used on another; nothing for the stream it was made
+  /// on.
+  void record_stream(const Stream& stream) const;
   /// The value of a tensor of one element, converted to T, an element type (float, double, int64_t, int, bool …).
   /// ValueError if T cannot hold it.
   template <class T>

@@ -24,7 +24,7 @@ struct Layout {
   int rank = 0;        ///< 0: one element
   bool small = false;  ///< every element's number and byte offset fits int32: divisions are multiplications
   int64_t sizes[kMaxDims] = {};
-  Divider32 dividers[kMaxDims];
+  Divider32 dividers[kMaxDims] = {};
   Operand operands[N];
 
   int64_t inner_size() const { return rank ? sizes[rank - 1] : 1; }

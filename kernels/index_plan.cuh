@@ -22,7 +22,7 @@ namespace {
 struct BlockDims {
   int rank = 0;
   int64_t count = 1;
-  int64_t sizes[kMaxDims], tensor[kMaxDims], other[kMaxDims];
+  int64_t sizes[kMaxDims] = {}, tensor[kMaxDims] = {}, other[kMaxDims] = {};
 
   /// Adds a dimension inside of those before.
   void push(int64_t size, int64_t tensor_stride, int64_t other_stride) {
@@ -44,13 +44,13 @@ struct DevicePlan {
     bool is_int64;
     int dim;
     int64_t size, stride;
-    int64_t strides[kMaxDims];
+    int64_t strides[kMaxDims] = {};
   };
   int rank = 0, count = 0;
   bool wraps = false;
   int64_t positions = 1;
-  int64_t sizes[kMaxDims], base[kMaxDims], other[kMaxDims];
-  Pick picks[kMaxDims];
+  int64_t sizes[kMaxDims] = {}, base[kMaxDims] = {}, other[kMaxDims] = {};
+  Pick picks[kMaxDims] = {};
   gpu::IndexReport report;
 };
 static_assert(sizeof(DevicePlan) + 2 * sizeof(BlockDims) < 4000, "kernel parameters are at most 4 KiB");

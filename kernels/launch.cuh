@@ -2,6 +2,7 @@
 
 #include <tantu/core/gpu/blocking.h>
 #include <tantu/core/gpu/device_scope.h>
+#include <tantu/core/gpu/index_report.h>
 #include <tantu/core/trace.h>
 #include <tantu/kernels/arch.cuh>
 
@@ -43,8 +44,10 @@ void launch(const GpuContext& ctx, LaunchName name, void (*kernel)(Params...), i
   config.stream = static_cast<cudaStream_t>(ctx.stream);
   arch::launch_site(name.file, name.line, ctx.op, note.site);
   cudaError_t error = cudaLaunchKernelEx(&config, kernel, static_cast<Params>(std::forward<Args>(args))...);
-  if (error == cudaSuccess && gpu::launch_blocking()) error = gpu::wait_for_launch(ctx.device, ctx.stream);
+  const bool waits = error == cudaSuccess && gpu::launch_blocking();
+  if (waits) error = gpu::wait_for_launch(ctx.device, ctx.stream);
   if (error != cudaSuccess) gpu::fail_launch(error, note);
+  if (waits) gpu::throw_reported_index(ctx.device);
 }
 
 /// Blocks of `threads` that cover n elements, at most `most`: kernels go on by the grid's stride.

@@ -27,7 +27,7 @@ struct TensorBatch {
   static constexpr int kMost = 3840 / static_cast<int>(sizeof(TensorSlot<A>));
   int count = 0;
   int64_t chunks = 0;
-  TensorSlot<A> tensors[kMost];
+  TensorSlot<A> tensors[kMost] = {};
 };
 
 template <class T>

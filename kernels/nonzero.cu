@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(kThreads)
 
 struct Steps {
   int rank;
-  int64_t sizes[kMaxDims], below[kMaxDims];  // below: elements to the next index of a dimension
+  int64_t sizes[kMaxDims] = {}, below[kMaxDims] = {};  // below: elements to the next index of a dimension
 };
 
 // A thread a coordinate.

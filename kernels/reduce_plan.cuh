@@ -21,8 +21,8 @@ struct ReduceLoop {
 /// Loops as a kernel walks them.
 struct ReduceLoops {
   int count = 0;
-  Divider size[kMaxDims];
-  int64_t x[kMaxDims], y[kMaxDims];
+  Divider size[kMaxDims] = {};
+  int64_t x[kMaxDims] = {}, y[kMaxDims] = {};
 
   void set(const ReduceLoop* loops, int n) {
     count = n;
@@ -85,7 +85,7 @@ struct ReducePlan {
   /// `in_order`: reduced dimensions keep their order, since an index counts through them.
   ReducePlan(const ConstView& x, const View& y, int reduced, bool in_order = false) {
     const int kept = x.rank() - reduced;
-    ReduceLoop outer[kMaxDims], row[kMaxDims];
+    ReduceLoop outer[kMaxDims] = {}, row[kMaxDims] = {};
     for (int d = 0; d < kept; ++d) outer[d] = {x.sizes[d], x.strides[d], y.strides[d]};
     for (int d = 0; d < reduced; ++d) row[d] = {x.sizes[kept + d], x.strides[kept + d], 0};
     for (int d = 0; d < kept; ++d) shape.rows *= x.sizes[d];

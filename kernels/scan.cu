@@ -42,7 +42,7 @@ struct Scan {
 
   Scan(const ConstView& x, const View& y, int axis, bool backwards) : lines({x, y}, axis), reverse(backwards) {
     const Picture<2>& p = lines.places;
-    ReduceLoop loops[kMaxDims];
+    ReduceLoop loops[kMaxDims] = {};
     for (int d = 0; d < p.rank; ++d) loops[d] = {p.sizes[d], p.operands[0].strides[d], p.operands[1].strides[d]};
     at.set(loops, p.rank);
   }
@@ -219,7 +219,7 @@ template <class C>
 void prod_backward(GpuContext& ctx, const ConstView& g, const ConstView& x, const View& dx, int reduced) {
   const int kept = x.rank() - reduced;
   const ConstView rows[] = {g, outer_part(x, kept), outer_part(dx, kept)};
-  ReduceLoop loops[kMaxDims];
+  ReduceLoop loops[kMaxDims] = {};
   int64_t n = 1;
   for (int d = 0; d < reduced; ++d) {
     loops[d] = {x.sizes[kept + d], x.strides[kept + d], dx.strides[kept + d]};

@@ -13,14 +13,14 @@ namespace {
 struct Strided {
   char* data;
   DType dtype;
-  int64_t strides[kMaxDims];
+  int64_t strides[kMaxDims] = {};
 };
 
 /// Up to N operands of one shape, dimensions merged where all of them allow. Element i is the same element of each.
 template <int N>
 struct Picture {
   int rank = 0;
-  int64_t sizes[kMaxDims];
+  int64_t sizes[kMaxDims] = {};
   Strided operands[N];
 };
 

@@ -19,6 +19,7 @@ struct Gradients {
   std::vector<std::pair<Tensor, Tensor>> copies;  // of those that had to be laid out anew: original, packed
 
   void add(const Tensor& g) {
+    tape::check_inplace("clip_grad_norm_", g);
     packed.push_back(g.contiguous());
     if (!g.is_contiguous()) copies.emplace_back(g, packed.back());
   }

@@ -32,9 +32,9 @@ void wait_for_device(int device) {
   throw_reported_index(device);
 }
 
-void wait_for_memory(int device) noexcept {
-  const SyncScope scope(SyncReason::OutOfMemory, device_of(device));
-  cudaDeviceSynchronize();
+void wait_for_memory(SyncReason reason, int device) noexcept {
+  const SyncScope scope(reason, device_of(device));
+  if (cudaDeviceSynchronize() != cudaSuccess) cudaGetLastError();
 }
 
 void wait_for_stream(SyncReason reason, int device, void* stream, int64_t bytes) {
@@ -78,7 +78,7 @@ void copy_to_device(const GpuContextBase& ctx, void* to, const void* from, int64
 
 void free_memory(int device, void* block) noexcept {
   const SyncScope scope(SyncReason::FreeMemory, device_of(device));
-  cudaFree(block);
+  if (cudaFree(block) != cudaSuccess) cudaGetLastError();
 }
 
 }  // namespace tantu::gpu

@@ -15,7 +15,7 @@ bool launch_blocking();
 
 void wait_for_device(int device);
 /// For the allocator: what failed on the device, and what its kernels reported, is left for the next call that waits.
-void wait_for_memory(int device) noexcept;
+void wait_for_memory(SyncReason reason, int device) noexcept;
 void wait_for_stream(SyncReason reason, int device, void* stream, int64_t bytes = 0);
 void wait_for_event(int device, void* event);
 /// Without throwing: the error of the work, which is the caller's to tell.

@@ -17,7 +17,7 @@ thread_local constinit size_t t_launched = 0;
 
 // Errors that a kernel leaves behind: every later call of the process on that device gives them again.
 bool is_fault(cudaError_t error) {
-  constexpr int faults[] = {700, 702, 710, 714, 715, 716, 717, 718, 719};
+  constexpr int faults[] = {214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719};
   return std::find(std::begin(faults), std::end(faults), static_cast<int>(error)) != std::end(faults);
 }
 

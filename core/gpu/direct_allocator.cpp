@@ -16,7 +16,7 @@ void* DirectAllocator::allocate(int64_t bytes) {
                                        kGpuDeviceType == DeviceType::CUDA ? "CUDA" : "vgpu", bytes,
                                        Device(kGpuDeviceType, index_).to_string(), allocated_.load()));
   }
-  TANTU_CUDA_TRY(error);
+  if (error != cudaSuccess) fail(error, "cudaMalloc", __FILE__, __LINE__);
   calls_.fetch_add(1, std::memory_order_relaxed);
   const int64_t now = allocated_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   int64_t peak = peak_.load(std::memory_order_relaxed);

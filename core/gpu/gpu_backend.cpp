@@ -11,6 +11,7 @@
 #include <gpu_runtime.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -43,12 +44,15 @@ struct DeviceMemory {
 
 class GpuBackend final : public Backend {
  public:
+  // Asked until it is known once: it never changes, and a device that has failed answers with its failure.
   int device_count() override {
+    if (const int known = count_.load(std::memory_order_relaxed); known >= 0) return known;
     int count = 0;
     if (first_call(count) != cudaSuccess) {
       cudaGetLastError();
       return 0;
     }
+    count_.store(std::min(count, kMostDevices), std::memory_order_relaxed);
     return std::min(count, kMostDevices);
   }
 
@@ -115,6 +119,7 @@ class GpuBackend final : public Backend {
   }
 
   void* create_stream(int index, int priority) override {
+    memory_of(index);  // a bad configuration is told now
     const gpu::DeviceScope scope(index);
     int least = 0, greatest = 0;
     TANTU_CUDA_TRY(cudaDeviceGetStreamPriorityRange(&least, &greatest));
@@ -173,7 +178,10 @@ class GpuBackend final : public Backend {
   }
 
   static bool done(cudaError_t answer, const char* call) {
-    if (answer == cudaErrorNotReady) return false;
+    if (answer == cudaErrorNotReady) {
+      cudaGetLastError();  // nobody's error
+      return false;
+    }
     if (answer != cudaSuccess) gpu::fail(answer, call, __FILE__, __LINE__);
     return true;
   }
@@ -205,6 +213,7 @@ class GpuBackend final : public Backend {
     return *memories_[static_cast<size_t>(index)];
   }
 
+  std::atomic<int> count_{-1};
   std::mutex mutex_;
   std::vector<std::unique_ptr<DeviceMemory>> memories_;
 };

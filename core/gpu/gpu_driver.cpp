@@ -34,7 +34,7 @@ void* GpuDriver::allocate(int64_t bytes) {
     cudaGetLastError();
     return nullptr;
   }
-  TANTU_CUDA_TRY(error);
+  if (error != cudaSuccess) fail(error, "cudaMalloc", __FILE__, __LINE__);
   return segment;
 }
 
@@ -42,9 +42,9 @@ void GpuDriver::free(void* segment) noexcept {
   free_memory(index_, segment);
 }
 
-void GpuDriver::synchronize() {
-  const DeviceScope scope(index_);
-  wait_for_memory(index_);
+void GpuDriver::synchronize(SyncReason reason) noexcept {
+  const QuietScope scope(index_);
+  wait_for_memory(reason, index_);
 }
 
 void GpuDriver::memory(int64_t& free, int64_t& total) noexcept {
@@ -63,14 +63,18 @@ void* GpuDriver::create_event() noexcept {
   return nullptr;
 }
 
-void GpuDriver::record(void* event, void* stream) noexcept {
+bool GpuDriver::record(void* event, void* stream) noexcept {
   const QuietScope scope(index_);
-  cudaEventRecord(static_cast<cudaEvent_t>(event), static_cast<cudaStream_t>(stream));
+  if (cudaEventRecord(static_cast<cudaEvent_t>(event), static_cast<cudaStream_t>(stream)) == cudaSuccess) return true;
+  cudaGetLastError();
+  return false;
 }
 
 bool GpuDriver::is_done(void* event) noexcept {
   const QuietScope scope(index_);
-  return peek_event(static_cast<cudaEvent_t>(event)) != cudaErrorNotReady;
+  const bool done = peek_event(static_cast<cudaEvent_t>(event)) != cudaErrorNotReady;
+  cudaGetLastError();  // that it is not ready is nobody's error
+  return done;
 }
 
 void GpuDriver::mark(void* block, int64_t bytes, bool live) noexcept {

@@ -11,10 +11,10 @@ class GpuDriver final : public memory::Driver {
 
   void* allocate(int64_t bytes) override;
   void free(void* segment) noexcept override;
-  void synchronize() override;
+  void synchronize(SyncReason reason) noexcept override;
   void memory(int64_t& free, int64_t& total) noexcept override;
   void* create_event() noexcept override;
-  void record(void* event, void* stream) noexcept override;
+  bool record(void* event, void* stream) noexcept override;
   bool is_done(void* event) noexcept override;
   void mark(void* block, int64_t bytes, bool live) noexcept override;
 

@@ -32,9 +32,12 @@ IndexRecord* index_record(const GpuContext& ctx) {
 
 void throw_reported_index(int device) {
   IndexRecord* record = device < kMostDevices ? g_records[device].load(std::memory_order_acquire) : nullptr;
-  if (!record || std::atomic_ref<unsigned>(record->state).load(std::memory_order_acquire) != 2) return;
+  if (!record) return;
+  const std::atomic_ref<unsigned> state(record->state);
+  unsigned whole = 2;
+  if (!state.compare_exchange_strong(whole, 3, std::memory_order_acquire)) return;  // empty, or another thread's
   const IndexRecord seen = *record;
-  std::atomic_ref<unsigned>(record->state).store(0, std::memory_order_release);
+  state.store(0, std::memory_order_release);
   Shape sizes;
   for (int d = 0; d < seen.what.rank; ++d) sizes.push_back(seen.what.sizes[d]);
   throw IndexError(fmt::format(fmt::runtime(seen.what.text), seen.what.op, seen.value,

@@ -14,9 +14,10 @@ namespace {
 constexpr size_t kMostBytes = 4096;
 constexpr const char* kKeys = "caching";
 
-std::string stripped(std::string text) {
-  std::erase_if(text, [](unsigned char c) { return std::isspace(c); });
-  return text;
+std::string stripped(const std::string& text) {
+  const char* blanks = " \t\r\n\f\v";
+  const size_t first = text.find_first_not_of(blanks);
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
 bool boolean(const std::string& key, std::string value) {
@@ -34,18 +35,16 @@ Config parse_config(const std::string& text) {
               kMostBytes);
   Config config;
   std::set<std::string> seen;
-  const std::string all = stripped(text);
-  for (size_t at = 0; at < all.size();) {
-    const size_t end = std::min(all.find(',', at), all.size());
-    const std::string pair = all.substr(at, end - at);
+  for (size_t at = 0; !stripped(text).empty() && at <= text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    const std::string pair = stripped(text.substr(at, end - at));
     const size_t colon = pair.find(':');
     TANTU_CHECK(colon != std::string::npos && colon > 0, FormatError,
                 "TANTU_ALLOC_CONF: \"{}\" at column {} is no key:value", pair, at + 1);
-    const std::string key = pair.substr(0, colon), value = pair.substr(colon + 1);
+    const std::string key = stripped(pair.substr(0, colon)), value = stripped(pair.substr(colon + 1));
     TANTU_CHECK(seen.insert(key).second, FormatError, "TANTU_ALLOC_CONF: {} is given twice", key);
     TANTU_CHECK(key == "caching", FormatError, "TANTU_ALLOC_CONF: there is no key \"{}\"; the keys are {}", key, kKeys);
     config.caching = boolean(key, value);
-    TANTU_CHECK(end + 1 != all.size(), FormatError, "TANTU_ALLOC_CONF: nothing follows the last comma");
     at = end + 1;
   }
   return config;

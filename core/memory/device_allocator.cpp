@@ -43,8 +43,15 @@ DeviceAllocator::~DeviceAllocator() = default;
 StreamNumber DeviceAllocator::number_of(void* stream) {
   const auto found = numbers_.find(stream);
   if (found != numbers_.end()) return found->second;
-  const StreamNumber number = static_cast<StreamNumber>(streams_.size());
-  streams_.push_back({stream});
+  StreamNumber number = static_cast<StreamNumber>(streams_.size());
+  if (!free_numbers_.empty()) {
+    number = free_numbers_.back();
+    numbers_.emplace(stream, number);
+    free_numbers_.pop_back();
+    streams_[static_cast<size_t>(number)] = {stream, 0, false};
+    return number;
+  }
+  streams_.push_back({stream, 0, false});
   numbers_.emplace(stream, number);
   return number;
 }
@@ -80,12 +87,13 @@ void* DeviceAllocator::allocate(int64_t bytes) {
 }
 
 // In order: pending frees that are over, other streams' blocks that are past, the driver, and once more the driver
-// after everything idle has been given back.
+// after everything idle has been given back, by this thread or by another that is just doing so.
 void* DeviceAllocator::allocate_slowly(Lock& lock, const Request& request, int64_t segment) {
-  drain();
-  mark_streams();
-  poll_marks();
+  std::string refusal;
   for (const bool last : {false, true}) {
+    drain();
+    mark_streams();
+    poll_marks();
     const Answer answer = policy_->place(request);
     if (answer.block) {
       stats_.cross_stream_reuses += answer.choice == Choice::OtherStream;
@@ -94,27 +102,33 @@ void* DeviceAllocator::allocate_slowly(Lock& lock, const Request& request, int64
     lock.unlock();
     void* memory = driver_.allocate(segment);
     lock.lock();
-    if (memory) {
-      ++stats_.driver_allocs;
-      stats_.reserved += segment;
-      stats_.max_reserved = std::max(stats_.max_reserved, stats_.reserved);
-      return finish(policy_->granted(request, reinterpret_cast<uint64_t>(memory), segment), request.bytes);
-    }
+    if (memory) return place_in(memory, request, segment);
     if (last) break;
-    const std::string text = report(request.bytes, segment);
+    refusal = report(request.bytes, segment);
     lock.unlock();
-    driver_.synchronize();
+    driver_.synchronize(SyncReason::OutOfMemory);
     lock.lock();
     drain();
-    poll_marks();
     ++stats_.retries;
-    if (trim(lock) == 0 && policy_->totals().idle == 0) {
-      ++stats_.ooms;
-      throw OutOfMemoryError(text);
-    }
+    trim(lock);
+    trimmed_.wait(lock, [&] { return trims_ == 0; });
   }
   ++stats_.ooms;
-  throw OutOfMemoryError(report(request.bytes, segment));
+  throw OutOfMemoryError(refusal);
+}
+
+void* DeviceAllocator::place_in(void* memory, const Request& request, int64_t segment) {
+  Block* block = nullptr;
+  try {
+    block = policy_->granted(request, reinterpret_cast<uint64_t>(memory), segment);
+  } catch (...) {
+    driver_.free(memory);
+    throw;
+  }
+  ++stats_.driver_allocs;
+  stats_.reserved += segment;
+  stats_.max_reserved = std::max(stats_.max_reserved, stats_.reserved);
+  return finish(block, request.bytes);
 }
 
 void DeviceAllocator::deallocate(void* address, int64_t) noexcept {
@@ -129,12 +143,18 @@ void DeviceAllocator::deallocate(void* address, int64_t) noexcept {
   driver_.mark(address, block->requested, false);
   const auto used = uses_.find(address);
   if (used == uses_.end()) return policy_->release(block);
-  Use use{block, {}};
-  for (void* stream : used->second) use.events.push_back(recorded(stream));
-  uses_.erase(used);
   policy_->defer(block);
   stats_.pending += block->size;
-  pending_.push_back(std::move(use));
+  try {
+    Use use{block, {}};
+    for (void* stream : used->second) use.events.push_back(recorded(stream));
+    pending_.push_back(std::move(use));
+  } catch (const std::bad_alloc&) {  // no room to remember it: then its uses must be over
+    driver_.synchronize(SyncReason::FreeMemory);
+    stats_.pending -= block->size;
+    policy_->release(block);
+  }
+  uses_.erase(used);
 }
 
 void DeviceAllocator::record_stream(const void* address, void* stream) {
@@ -155,9 +175,10 @@ void* DeviceAllocator::recorded(void* stream) {
   } else {
     event = driver_.create_event();
   }
-  if (event) driver_.record(event, stream);
-  else driver_.synchronize();  // then the point is past
-  return event;
+  if (event && driver_.record(event, stream)) return event;
+  if (event) spare_events_.push_back(event);
+  driver_.synchronize(SyncReason::FreeMemory);  // then the point is past
+  return nullptr;
 }
 
 // Blocks whose foreign uses are over become idle.
@@ -178,16 +199,14 @@ void DeviceAllocator::drain() {
   }
 }
 
-// One event on each stream that has released blocks since its last mark. Of an ended stream all is past once its end
-// is.
+// One event on each stream that has released blocks since its last mark.
 void DeviceAllocator::mark_streams() {
   for (size_t s = 0; s < streams_.size(); ++s) {
     Stream& stream = streams_[s];
     const StreamNumber number = static_cast<StreamNumber>(s);
     const uint64_t released = policy_->last_release(number);
-    if (stream.past) policy_->done(number, released);
     if (stream.ended || released == stream.marked) continue;
-    marks_.push_back({recorded(stream.handle), number, released});
+    marks_.push_back({recorded(stream.handle), number, released, false});
     stream.marked = released;
   }
 }
@@ -198,8 +217,12 @@ void DeviceAllocator::poll_marks() {
       ++mark;
       continue;
     }
-    policy_->done(mark->stream, mark->released);
-    if (mark->ends) streams_[static_cast<size_t>(mark->stream)].past = true;
+    if (mark->ends) {
+      policy_->retire(mark->stream);
+      free_numbers_.push_back(mark->stream);
+    } else {
+      policy_->done(mark->stream, mark->released);
+    }
     if (mark->event) spare_events_.push_back(mark->event);
     mark = marks_.erase(mark);
   }
@@ -211,12 +234,15 @@ void DeviceAllocator::stream_ends(void* stream) {
   if (!stream || found == numbers_.end()) return;
   const StreamNumber number = found->second;
   numbers_.erase(found);
+  bool foreign = false;  // whether live blocks wait for it
+  for (auto& [block, streams] : uses_) foreign = std::erase(streams, stream) > 0 || foreign;
+  if (foreign) driver_.synchronize(SyncReason::FreeMemory);
   marks_.push_back({recorded(stream), number, policy_->last_release(number), true});
   streams_[static_cast<size_t>(number)].ended = true;
 }
 
-int64_t DeviceAllocator::trim(Lock& lock) {
-  int64_t given = 0;
+void DeviceAllocator::trim(Lock& lock) {
+  ++trims_;
   for (Segment* segment : policy_->trim()) {
     void* address = reinterpret_cast<void*>(segment->address);
     lock.unlock();
@@ -224,16 +250,16 @@ int64_t DeviceAllocator::trim(Lock& lock) {
     lock.lock();
     ++stats_.driver_frees;
     stats_.reserved -= segment->size;
-    given += segment->size;
     policy_->gone(segment);
   }
-  return given;
+  if (--trims_ == 0) trimmed_.notify_all();
 }
 
 void DeviceAllocator::empty_cache() {
-  driver_.synchronize();
+  driver_.synchronize(SyncReason::FreeMemory);
   Lock lock(mutex_);
   drain();
+  poll_marks();
   trim(lock);
 }
 

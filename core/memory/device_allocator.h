@@ -4,6 +4,7 @@
 #include <tantu/core/memory/driver.h>
 #include <tantu/core/memory/policy.h>
 
+#include <condition_variable>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -26,8 +27,8 @@ struct DeviceStats {
 /// The memory of one device, in layers: a policy decides where blocks go, a driver gives segments, and this class joins
 /// them: it knows streams, pending frees, counts and what to do when memory runs out. A block belongs to the stream
 /// that was current when it was asked for (`current_stream`): work put there after the free may use it again at once.
-/// Other streams that use it are told with `record_stream`. Any thread may call; the driver's calls run without the
-/// lock.
+/// Other streams that use it are told with `record_stream`. Any thread may call; while the driver gives or takes
+/// a segment others go on.
 class TANTU_API DeviceAllocator final : public Allocator {
  public:
   /// `label` leads the text of OutOfMemoryError: "CUDA" or "vgpu". `current_stream(context)` is the calling thread's
@@ -45,7 +46,7 @@ class TANTU_API DeviceAllocator final : public Allocator {
 
   /// The block is used by work that `stream` holds now or gets before the block is freed: freed, it waits for that
   /// work.
-  void record_stream(const void* block, void* stream);
+  void record_stream(const void* block, void* stream) override;
   /// A stream ends: what belongs to it is free for others once its work is done.
   void stream_ends(void* stream);
   DeviceStats device_stats() const;
@@ -56,7 +57,7 @@ class TANTU_API DeviceAllocator final : public Allocator {
   struct Stream {
     void* handle = nullptr;
     uint64_t marked = 0;  // the last release that has a mark
-    bool ended = false, past = false;
+    bool ended = false;
   };
   struct Use {
     Block* block;
@@ -77,7 +78,8 @@ class TANTU_API DeviceAllocator final : public Allocator {
   void drain();
   void mark_streams();
   void poll_marks();
-  int64_t trim(Lock& lock);
+  void* place_in(void* memory, const Request& request, int64_t segment);
+  void trim(Lock& lock);
   std::string report(int64_t bytes, int64_t segment) const;
 
   const std::string label_;
@@ -91,6 +93,9 @@ class TANTU_API DeviceAllocator final : public Allocator {
   std::unordered_map<const void*, std::vector<void*>> uses_;  // streams recorded for live blocks
   std::unordered_map<void*, StreamNumber> numbers_;
   std::vector<Stream> streams_;  // by number
+  std::vector<StreamNumber> free_numbers_;
+  int trims_ = 0;  // under way, without the lock
+  std::condition_variable trimmed_;
   std::vector<void*> spare_events_;
   std::deque<Use> pending_;
   std::deque<Mark> marks_;

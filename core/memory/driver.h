@@ -1,6 +1,6 @@
 #pragma once
 
-#include <tantu/core/export.h>
+#include <tantu/core/sync.h>
 
 #include <cstdint>
 
@@ -15,14 +15,15 @@ class TANTU_API Driver {
   virtual void* allocate(int64_t bytes) = 0;
   /// May wait for the device. Errors belong to earlier work and are told by the next call that waits.
   virtual void free(void* segment) noexcept = 0;
-  /// Waits until the device has done all that was asked of it.
-  virtual void synchronize() = 0;
+  /// Waits until the device has done all that was asked of it. Errors as for `free`.
+  virtual void synchronize(SyncReason reason) noexcept = 0;
   /// Bytes that the device can still give, of all; both -1 where they are unknown.
   virtual void memory(int64_t& free, int64_t& total) noexcept = 0;
 
   /// Null if none can be had.
   virtual void* create_event() noexcept = 0;
-  virtual void record(void* event, void* stream) noexcept = 0;
+  /// False if that can't be.
+  virtual bool record(void* event, void* stream) noexcept = 0;
   /// Whether the work before the event is done; true where that can't be told any more, since the device has failed.
   virtual bool is_done(void* event) noexcept = 0;
   /// Tells a memory checker which bytes somebody owns.

@@ -90,6 +90,9 @@ class TANTU_API Policy {
   virtual void defer(Block* block) = 0;
   /// All releases of a stream up to number `released` are past on the device: these blocks are free for every stream.
   virtual void done(StreamNumber stream, uint64_t released) = 0;
+  /// The stream has ended and all its work is past: its blocks, idle or not, become stream 0's. Its number may be given
+  /// to another stream.
+  virtual void retire(StreamNumber stream) = 0;
   /// The number of the stream's last release.
   virtual uint64_t last_release(StreamNumber stream) const = 0;
   /// Segments without a live or pending block, now in transit. Each is answered by `gone` or `kept`.

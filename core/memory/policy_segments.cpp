@@ -35,11 +35,6 @@ Block* SegmentsPolicy::fitting(Idle& idle, StreamNumber stream, int64_t size) {
   return found != idle.end() && (*found)->stream == stream ? *found : nullptr;
 }
 
-bool SegmentsPolicy::is_past(const Block& block) const {
-  const auto state = streams_.find(block.stream);
-  return state != streams_.end() && block.released <= state->second.done;
-}
-
 Block* SegmentsPolicy::fitting_elsewhere(Idle& idle, StreamNumber stream, int64_t size) {
   Block* best = nullptr;
   for (const auto& [other, state] : streams_) {
@@ -57,14 +52,39 @@ Block* SegmentsPolicy::fitting_elsewhere(Idle& idle, StreamNumber stream, int64_
   return best;
 }
 
+// A block and its node, or nothing is changed.
+Block* SegmentsPolicy::new_block() {
+  spare_.reserve(blocks_ + 1);
+  auto block = std::make_unique<Block>();
+  Idle one;
+  one.insert(block.get());
+  spare_.push_back(one.extract(one.begin()));
+  ++blocks_;
+  return block.release();
+}
+
+void SegmentsPolicy::put(Block* block) {
+  Idle::node_type node = std::move(spare_.back());
+  spare_.pop_back();
+  node.value() = block;
+  idle_of(*block->segment).insert(std::move(node));
+  idle_bytes_ += block->size;
+}
+
+void SegmentsPolicy::remove(Block* block) {
+  Idle& idle = idle_of(*block->segment);
+  spare_.push_back(idle.extract(idle.find(block)));
+  idle_bytes_ -= block->size;
+}
+
 // Hands the block out; what it has beyond `size` stays idle if that is worth a block. Returns whether it does.
 bool SegmentsPolicy::take(Block* block, const Request& request, int64_t size) {
-  idle_of(*block->segment).erase(block);
-  idle_bytes_ -= block->size;
   const int64_t rest = block->size - size;
   const bool split = block->segment->small ? rest >= constants_.min_block : rest > constants_.small_limit;
+  Block* remainder = split ? new_block() : nullptr;
+  remove(block);
   if (split) {
-    auto* remainder = new Block(*block);
+    *remainder = *block;
     remainder->address += static_cast<uint64_t>(size);
     remainder->size = rest;
     remainder->requested = 0;
@@ -72,8 +92,7 @@ bool SegmentsPolicy::take(Block* block, const Request& request, int64_t size) {
     if (remainder->after) remainder->after->before = remainder;
     block->after = remainder;
     block->size = size;
-    idle_of(*block->segment).insert(remainder);
-    idle_bytes_ += rest;
+    put(remainder);
   }
   block->stream = request.stream;
   block->requested = request.bytes;
@@ -106,22 +125,34 @@ Answer SegmentsPolicy::place(const Request& request) {
 }
 
 Block* SegmentsPolicy::granted(const Request& request, uint64_t address, int64_t size) {
-  auto segment = std::make_unique<Segment>();
+  auto owned = std::make_unique<Segment>();
+  Segment* segment = owned.get();
   segment->address = address;
   segment->size = size;
   segment->small = rounded(request.bytes) <= constants_.small_limit;
-  auto* block = new Block;
-  block->segment = segment.get();
+  const auto place = segments_.emplace(address, std::move(owned));
+  Block* block = nullptr;
+  try {
+    block = new_block();
+  } catch (...) {
+    segments_.erase(place);
+    throw;
+  }
+  block->segment = segment;
   block->address = address;
   block->size = size;
   block->stream = request.stream;
   block->state = BlockState::Idle;
   segment->first = block;
-  idle_of(*segment).insert(block);
-  idle_bytes_ += size;
+  put(block);
   reserved_ += size;
-  segments_.emplace(address, std::move(segment));
-  take(block, request, rounded(request.bytes));
+  try {
+    take(block, request, rounded(request.bytes));
+  } catch (...) {
+    remove(block);
+    gone(segment);
+    throw;
+  }
   return block;
 }
 
@@ -130,15 +161,16 @@ bool SegmentsPolicy::join(Block* left, Block* right) {
   if (!left || !right || left->state != BlockState::Idle || right->state != BlockState::Idle ||
       left->stream != right->stream)
     return false;
-  Idle& idle = idle_of(*left->segment);
-  idle.erase(left);
-  idle.erase(right);
+  remove(left);
+  remove(right);
   left->size += right->size;
   left->released = std::max(left->released, right->released);
   left->after = right->after;
   if (right->after) right->after->before = left;
   delete right;
-  idle.insert(left);
+  --blocks_;
+  spare_.pop_back();
+  put(left);
   return true;
 }
 
@@ -147,8 +179,7 @@ void SegmentsPolicy::release(Block* block) {
   block->state = BlockState::Idle;
   block->requested = 0;
   block->released = ++streams_[block->stream].released;
-  idle_bytes_ += block->size;
-  idle_of(*block->segment).insert(block);
+  put(block);
   Block* const left = block->before;
   if (join(left, block)) block = left;
   join(block, block->after);
@@ -172,15 +203,13 @@ uint64_t SegmentsPolicy::last_release(StreamNumber stream) const {
 
 std::vector<Segment*> SegmentsPolicy::trim() {
   std::vector<Segment*> given;
+  given.reserve(segments_.size());
   for (auto& [address, segment] : segments_) {
     if (segment->in_transit) continue;
     bool unused = true;
     for (const Block* b = segment->first; b; b = b->after) unused = unused && b->state == BlockState::Idle;
     if (!unused) continue;
-    for (Block* b = segment->first; b; b = b->after) {
-      idle_of(*segment).erase(b);
-      idle_bytes_ -= b->size;
-    }
+    for (Block* b = segment->first; b; b = b->after) remove(b);
     segment->in_transit = true;
     given.push_back(segment.get());
   }
@@ -189,16 +218,36 @@ std::vector<Segment*> SegmentsPolicy::trim() {
 
 void SegmentsPolicy::gone(Segment* segment) {
   reserved_ -= segment->size;
-  for (Block* block = segment->first; block;) delete std::exchange(block, block->after);
-  segments_.erase(segment->address);
+  for (Block* block = segment->first; block;) {
+    delete std::exchange(block, block->after);
+    --blocks_;
+    spare_.pop_back();
+  }
+  auto place = segments_.lower_bound(segment->address);
+  while (place->second.get() != segment) ++place;
+  segments_.erase(place);
 }
 
 void SegmentsPolicy::kept(Segment* segment) {
   segment->in_transit = false;
-  for (Block* b = segment->first; b; b = b->after) {
-    idle_of(*segment).insert(b);
-    idle_bytes_ += b->size;
-  }
+  for (Block* b = segment->first; b; b = b->after) put(b);
+}
+
+void SegmentsPolicy::retire(StreamNumber stream) {
+  for (auto& [address, segment] : segments_)
+    for (Block* b = segment->first; b; b = b->after) {
+      if (b->stream != stream) continue;
+      const bool listed = b->state == BlockState::Idle && !segment->in_transit;
+      if (listed) remove(b);
+      b->stream = 0;
+      if (!listed) continue;
+      b->released = ++streams_[0].released;
+      put(b);
+      Block* const left = b->before;
+      if (join(left, b)) b = left;
+      join(b, b->after);
+    }
+  streams_.erase(stream);
 }
 
 PolicyTotals SegmentsPolicy::totals() const {

@@ -26,6 +26,7 @@ class TANTU_API SegmentsPolicy final : public Policy {
   void release(Block* block) override;
   void defer(Block* block) override;
   void done(StreamNumber stream, uint64_t released) override;
+  void retire(StreamNumber stream) override;
   uint64_t last_release(StreamNumber stream) const override;
   std::vector<Segment*> trim() override;
   void gone(Segment* segment) override;
@@ -51,12 +52,17 @@ class TANTU_API SegmentsPolicy final : public Policy {
   Block* fitting_elsewhere(Idle& idle, StreamNumber stream, int64_t size);
   bool take(Block* block, const Request& request, int64_t size);
   bool join(Block* left, Block* right);
-  void drop(Block* block);
-  bool is_past(const Block& block) const;
+  Block* new_block();
+  void put(Block* block);
+  void remove(Block* block);
 
   Constants constants_;
   Idle idle_[2];  // small, large
-  std::map<uint64_t, std::unique_ptr<Segment>> segments_;
+  // A block that is not idle has its node of the idle list here, so that freeing needs no memory.
+  std::vector<Idle::node_type> spare_;
+  size_t blocks_ = 0;
+  // By address. The driver may give an address anew before it is told here that the old segment is gone.
+  std::multimap<uint64_t, std::unique_ptr<Segment>> segments_;
   std::unordered_map<StreamNumber, StreamState> streams_;
   int64_t reserved_ = 0, live_ = 0, pending_ = 0, idle_bytes_ = 0;
 };

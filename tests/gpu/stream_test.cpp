@@ -1,7 +1,9 @@
 #include <tantu/tests/catch.h>
 #include <tantu/tests/gpu/gpu_devices.h>
 
+#include <tantu/autograd/autograd.h>
 #include <tantu/core/sync.h>
+#include <tantu/optim/optim.h>
 
 #include <thread>
 
@@ -253,4 +255,91 @@ TEST_CASE("the process's mode holds where no guard does") {
     CHECK(elsewhere([&] { return get_sync_debug_mode() == SyncMode::Count; }));
   }
   set_sync_debug_mode(SyncMode::Off);
+}
+
+TEST_CASE("backward runs on the streams of the forward calls, and the caller's wait for it") {
+  for (const Device& device : gpu_devices()) {
+    Tensor x = tensor({1.f, 2.f, 3.f}).to(device).requires_grad_();
+    const Stream side(device), other(device);
+    Tensor loss;
+    side.wait_stream(gpu::current_stream(device));
+    {
+      const StreamGuard guard(side);
+      const Tensor y = x * 3;
+      other.wait_stream(side);
+      const StreamGuard inner(other);
+      loss = (y * y).sum();
+    }
+    loss.backward();  // d(9 x^2) = 18 x
+    CHECK(gpu::current_stream(device) == Stream::default_stream(device));
+    CHECK(x.grad().to_vector<float>() == std::vector<float>{18, 36, 54});
+    x.set_grad(Tensor());
+    const StreamGuard guard(side);
+    side.wait_stream(Stream::default_stream(device));
+    ((x * 2).pow(2)).sum().backward();
+    CHECK(gpu::current_stream(device) == side);
+    CHECK(x.grad().to_vector<float>() == std::vector<float>{8, 16, 24});
+  }
+}
+
+TEST_CASE("memory that another stream reads is not given away before, once it is recorded") {
+  for (const Device& device : gpu_devices()) {
+    const Stream side(device);
+    Tensor y;
+    {
+      const Tensor x = full({3000}, 2, {.dtype = kFloat32, .device = device});
+      side.wait_stream(gpu::current_stream(device));
+      const StreamGuard guard(side);
+      y = x * 1;
+      x.record_stream(side);
+    }
+    const Tensor next = full({3000}, 100, {.dtype = kFloat32, .device = device});
+    gpu::current_stream(device).synchronize();
+    side.synchronize();
+    CHECK(y.cpu().max().item<float>() == 2);
+    CHECK(next.cpu().max().item<float>() == 100);
+    CHECK_THROWS_AS(y.record_stream(Stream(kCPU)), DeviceError);
+  }
+}
+
+TEST_CASE("two devices, turn by turn, with kernels that take many arguments") {
+  for (const Device& first : gpu_devices()) {
+    if (device_count(first.type()) < 2) return;
+    const Device second(first.type(), 1);
+    TensorList p;
+    for (int round = 0; round < 20; ++round)
+      for (const Device& device : {first, second}) {
+        const Tensor x = rand({40, 50}, {.device = device});
+        CHECK(x.mean().item<float>() < 1);
+        CHECK(x.t().contiguous().sum(0).amax().item<float>() > 0);
+        CHECK(x.softmax(1).sum().item<float>() > 39);
+        CHECK(x.index_select(0, tensor({1, 3}).to(device)).numel() == 100);
+        p.push_back(zeros({3, 4}, {.device = device}).requires_grad_());
+        p.back().set_grad(rand({3, 4}, {.device = device}));
+      }
+    CHECK(optim::clip_grad_norm_(p, 1.0).item<float>() > 1);
+    optim::SGD(p, {.lr = 0.1}).step();
+    optim::AdamW(p, {.lr = 0.1}).step();
+    CHECK(p[1].abs().max().item<float>() > 0);
+  }
+}
+
+TEST_CASE("a stream that is current when its thread ends, or when its handle goes, does no harm") {
+  for (const Device& device : gpu_devices()) {
+    std::thread([&] {
+      gpu::set_stream(Stream(device));
+      ones({100}, {.device = device}).exp();
+    }).join();
+    for (int i = 0; i < 300; ++i) {
+      const Stream stream(device);
+      const StreamGuard guard(stream);
+      ones({100}, {.device = device});
+    }
+    CHECK(ones({4}, {.device = device}).sum().item<float>() == 4);
+    CHECK_THROWS_AS(gpu::set_device(Device(DeviceType::CPU, 3)), DeviceError);
+    CHECK(Device("cpu") == kCPU);
+    Event event;
+    event.record();
+    CHECK(!event.device().is_cpu());
+  }
 }

@@ -32,11 +32,11 @@ class SimDriver final : public Driver {
       wrong_free = true;
       return;
     }
-    synchronize();
+    synchronize(SyncReason::FreeMemory);
     used -= found->second;
     sizes_.erase(found);
   }
-  void synchronize() override {
+  void synchronize(SyncReason) noexcept override {
     for (auto& [stream, work] : work_) work.done = work.issued;
   }
   void memory(int64_t& free, int64_t& total) noexcept override {
@@ -47,7 +47,10 @@ class SimDriver final : public Driver {
     events_.push_back({nullptr, 0});
     return reinterpret_cast<void*>(events_.size());
   }
-  void record(void* event, void* stream) noexcept override { events_[slot(event)] = {stream, work_[stream].issued}; }
+  bool record(void* event, void* stream) noexcept override {
+    events_[slot(event)] = {stream, work_[stream].issued};
+    return true;
+  }
   bool is_done(void* event) noexcept override {
     const Event& e = events_[slot(event)];
     return work_[e.stream].done >= e.at;
