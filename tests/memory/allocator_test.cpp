@@ -4,9 +4,11 @@
 #include <tantu/core/memory/device_allocator.h>
 #include <tantu/core/memory/policy_segments.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <thread>
 
 using namespace tantu;
 using namespace tantu::memory;
@@ -257,6 +259,51 @@ void fuzz(uint64_t seed, int operations) {
 }
 
 }  // namespace
+
+TEST_CASE("threads that allocate beside threads that empty the cache: nothing is lost, nothing is refused that fits") {
+  Rig rig(400 * kMiB);
+  std::atomic<int> refused{0}, running{6};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 6; ++t)
+    threads.emplace_back([&, t] {
+      t_stream = stream_handle(t % 3);
+      for (int i = 0; i < 3000; ++i) {
+        try {
+          void* block = rig.allocator.allocate(60 * kMiB);
+          rig.allocator.record_stream(block, stream_handle((t + 1) % 3));
+          rig.allocator.deallocate(block, 0);
+        } catch (const OutOfMemoryError&) {
+          ++refused;
+        }
+      }
+      --running;
+    });
+  for (int t = 0; t < 2; ++t)
+    threads.emplace_back([&] {
+      while (running > 0) rig.allocator.empty_cache();
+    });
+  for (std::thread& t : threads) t.join();
+  CHECK(refused == 0);
+  sound(rig);
+  rig.allocator.empty_cache();
+  CHECK(rig.allocator.device_stats().reserved == 0);
+  CHECK(rig.driver.used == 0);
+  CHECK_FALSE(rig.driver.wrong_free);
+}
+
+TEST_CASE("streams that come and go leave nothing behind") {
+  Rig rig(kGiB);
+  for (int i = 1; i <= 20000; ++i) {
+    t_stream = reinterpret_cast<void*>(static_cast<size_t>(i));
+    void* block = rig.allocator.allocate(3 * kMiB);
+    rig.driver.issue(t_stream);
+    rig.driver.advance(t_stream);
+    rig.allocator.deallocate(block, 0);
+    rig.allocator.stream_ends(t_stream);
+  }
+  CHECK(rig.driver.calls <= 70);  // a pending end is looked at every 64 allocations at the latest
+  sound(rig);
+}
 
 TEST_CASE("random operations keep every invariant") {
   const char* more = std::getenv("TANTU_FUZZ_SEED");

@@ -15,7 +15,8 @@ TEST_CASE("a configuration is read whole or refused with its place") {
   CHECK_THROWS_WITH(parse_config("cashing:on"), contains("there is no key \"cashing\""));
   CHECK_THROWS_WITH(parse_config("caching:maybe"), contains("caching is \"maybe\""));
   CHECK_THROWS_WITH(parse_config("caching:on,caching:off"), contains("given twice"));
-  for (const char* bad : {",", "caching", "caching:on,", ":on", "caching:", "caching:on;caching:off", "CACHING:on", "c aching:on", "caching:o n"})
+  for (const char* bad : {",", "caching", "caching:on,", ":on", "caching:", "caching:on;caching:off", "CACHING:on",
+                          "c aching:on", "caching:o n"})
     CHECK_THROWS_AS(parse_config(bad), FormatError);
   CHECK_THROWS_AS(parse_config(std::string(5000, ' ')), FormatError);
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <vector>
 
 namespace tantu::memory {
@@ -16,42 +17,52 @@ class SimDriver final : public Driver {
   explicit SimDriver(int64_t capacity) : capacity(capacity) {}
 
   void* allocate(int64_t bytes) override {
+    const std::lock_guard lock(mutex_);
     ++calls;
     if (fail_next > 0 && --fail_next == 0) return nullptr;
     if (used + bytes > capacity) return nullptr;
     used += bytes;
-    const uint64_t address = next_;
-    next_ += static_cast<uint64_t>(bytes + (1 << 21)) / (1 << 21) * (1 << 21) + (1 << 21);
+    std::vector<uint64_t>& again = free_[bytes];
+    const bool fresh = again.empty();
+    const uint64_t address = fresh ? next_ : again.back();
+    if (!fresh) again.pop_back();
+    else next_ += static_cast<uint64_t>(bytes + (1 << 21)) / (1 << 21) * (1 << 21) + (1 << 21);
     sizes_[address] = bytes;
     return reinterpret_cast<void*>(address);
   }
   void free(void* segment) noexcept override {
+    const std::lock_guard lock(mutex_);
     ++frees;
     const auto found = sizes_.find(reinterpret_cast<uint64_t>(segment));
     if (found == sizes_.end()) {
       wrong_free = true;
       return;
     }
-    synchronize(SyncReason::FreeMemory);
+    all_done();
     used -= found->second;
+    free_[found->second].push_back(found->first);
     sizes_.erase(found);
   }
   void synchronize(SyncReason) noexcept override {
-    for (auto& [stream, work] : work_) work.done = work.issued;
+    const std::lock_guard lock(mutex_);
+    all_done();
   }
   void memory(int64_t& free, int64_t& total) noexcept override {
     free = capacity - used;
     total = capacity;
   }
   void* create_event() noexcept override {
+    const std::lock_guard lock(mutex_);
     events_.push_back({nullptr, 0});
     return reinterpret_cast<void*>(events_.size());
   }
   bool record(void* event, void* stream) noexcept override {
+    const std::lock_guard lock(mutex_);
     events_[slot(event)] = {stream, work_[stream].issued};
     return true;
   }
   bool is_done(void* event) noexcept override {
+    const std::lock_guard lock(mutex_);
     const Event& e = events_[slot(event)];
     return work_[e.stream].done >= e.at;
   }
@@ -77,9 +88,14 @@ class SimDriver final : public Driver {
     void* stream;
     uint64_t at;
   };
+  void all_done() {
+    for (auto& [stream, work] : work_) work.done = work.issued;
+  }
   static size_t slot(void* event) { return reinterpret_cast<size_t>(event) - 1; }
 
   uint64_t next_ = uint64_t{1} << 40;
+  std::mutex mutex_;
+  std::map<int64_t, std::vector<uint64_t>> free_;
   std::map<uint64_t, int64_t> sizes_;
   std::map<void*, Work> work_;
   std::vector<Event> events_;
