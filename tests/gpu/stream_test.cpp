@@ -188,11 +188,12 @@ TEST_CASE("memory that tensors hold is told") {
     const int64_t before = gpu::memory_allocated(device);
     {
       const Tensor x = zeros({1000}, {.device = device});
-      CHECK(gpu::memory_allocated(device) == before + 4096);  // whole blocks of 512 bytes
+      const int64_t taken = gpu::memory_allocated(device) - before;
+      CHECK((taken == 4096 || taken == 4000));  // whole blocks of 512 bytes, unless straight from the driver
       CHECK(gpu::memory_reserved(device) >= gpu::memory_allocated(device));
     }
     CHECK(gpu::memory_allocated(device) == before);
-    CHECK(gpu::max_memory_allocated(device) >= before + 4096);
+    CHECK(gpu::max_memory_allocated(device) >= before + 4000);
     gpu::reset_peak_memory_stats(device);
     CHECK(gpu::max_memory_allocated(device) == before);
     const gpu::MemoryInfo info = gpu::mem_get_info(device);
