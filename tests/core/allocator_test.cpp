@@ -3,6 +3,7 @@
 #include <tantu/core/dispatch.h>
 #include <tantu/tests/catch.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -103,7 +104,7 @@ TEST_CASE("memory that containers do not find is an OutOfMemoryError that names 
 
 TEST_CASE("a product packs its panels in the allocator's memory") {
   struct Stingy : Allocator {  // gives the result its memory, and no more
-    int left = 1;
+    std::atomic<int> left{1};
     void* allocate(int64_t bytes) override {
       if (left-- > 0) return std::aligned_alloc(64, static_cast<size_t>((bytes + 63) / 64 * 64));
       throw OutOfMemoryError("no more");
